@@ -1,0 +1,47 @@
+package protocol
+
+// budget holds the instants a drain is made of, in order: undoBy ≤ settleBy ≤ exitBy ≤ killAt.
+// Outside a drain, and in one without a deadline, all are Never.
+type budget struct {
+	undoBy   Instant // undo that is not done is given up, and its job quarantined
+	settleBy Instant // the broker's answers are waited for no longer
+	exitBy   Instant // the exit hooks are waited for no longer
+	killAt   Instant // the supervisor's SIGKILL
+}
+
+// plan divides what is left until killAt (rule 5): half the reserve for settling, a quarter
+// each for the exit hooks and for the exit itself. When less than the reserve is left,
+// settling is served first: a job handed back is worth more than a flushed log line.
+func plan(now, killAt Instant, reserve Duration) budget {
+	if killAt == Never {
+		return budget{Never, Never, Never, Never}
+	}
+	killAt = max(killAt, now)
+	left := killAt.Sub(now)
+	settling := min(reserve/2, left)
+	flush := min(reserve/4, left-settling)
+	exit := min(reserve-reserve/2-reserve/4, left-settling-flush)
+	b := budget{killAt: killAt}
+	b.exitBy = killAt.Add(-exit)
+	b.settleBy = b.exitBy.Add(-flush)
+	b.undoBy = b.settleBy.Add(-settling)
+	return b
+}
+
+// cancelAt returns when a handler of a kind must be cancelled so that it can notice, undo
+// and be settled in time.
+func (m *Machine) cancelAt(kind Kind) Instant {
+	k := &m.cfg.Kinds[kind]
+	return m.budget.undoBy.Add(-k.Undo - k.Gap)
+}
+
+// undoUntil returns the limit of an undo that begins now.
+func (m *Machine) undoUntil(now Instant, kind Kind) Instant {
+	return min(now.Add(m.cfg.Kinds[kind].Undo), m.budget.undoBy)
+}
+
+// rebase moves SIGKILL's instant and divides the budget anew. An extension helps whatever
+// has not been cancelled yet.
+func (m *Machine) rebase(now, killAt Instant) {
+	m.budget = plan(now, killAt, m.cfg.Reserve)
+}

@@ -1,0 +1,251 @@
+package protocol
+
+import "github.com/quiesce/quiesce/internal/deviation"
+
+// asks reports whether claim requests are sent in this phase (rule 1).
+func (m *Machine) asks() bool {
+	return m.phase == PhaseServing || m.phase == PhaseDraining && m.deviates(deviation.ClaimsAfterStop)
+}
+
+// ask sends one claim request per queue that has none out and whose backoff is over, for as
+// many jobs as there are free slots.
+func (m *Machine) ask(now Instant, fx *Effects) {
+	free := m.free()
+	if free == 0 {
+		return
+	}
+	for q := range m.requests {
+		r := &m.requests[q]
+		if r.state != RequestNone || r.due > now {
+			continue
+		}
+		r.seq++
+		r.state, r.sent, r.want, r.granted, r.tries = RequestAsked, now, free, 0, 0
+		m.sendClaim(now, q, fx)
+	}
+}
+
+func (m *Machine) sendClaim(now Instant, q int, fx *Effects) {
+	r := &m.requests[q]
+	increment(&r.tries)
+	r.due = now.Add(m.cfg.Park + m.cfg.Reply)
+	fx.put(Effect{Kind: Claim, Slot: NoSlot, Queue: uint8(q), Seq: r.seq, Want: r.want})
+}
+
+// stopRequests is what a stop or Quiet does to outstanding requests: unless their answers
+// may still be run they are withdrawn, so that the broker ends the long poll and takes back
+// what it handed out (rule 3).
+func (m *Machine) stopRequests(now Instant, fx *Effects) {
+	if m.cfg.Policy.LateClaim != ReturnLateClaim || m.cfg.NoWithdraw {
+		return
+	}
+	for q := range m.requests {
+		switch {
+		case m.requests[q].state != RequestAsked:
+		case m.deviates(deviation.LateClaimDropped):
+			m.closeRequest(q, WasAnswered, fx)
+		default:
+			m.withdraw(now, q, fx)
+		}
+	}
+}
+
+// withdraw gives a request up. From here on its answer is never run.
+func (m *Machine) withdraw(now Instant, q int, fx *Effects) {
+	r := &m.requests[q]
+	if m.cfg.NoWithdraw || m.deviates(deviation.WithdrawSkipped) {
+		m.closeRequest(q, WasAnswered, fx)
+		r.due = now.Add(m.backoff(m.cfg.Poll, r.empties))
+		return
+	}
+	r.state, r.tries = RequestWithdrawing, 0
+	m.sendWithdraw(now, q, fx)
+}
+
+func (m *Machine) sendWithdraw(now Instant, q int, fx *Effects) {
+	r := &m.requests[q]
+	r.due = now.Add(m.backoff(m.cfg.Retry, r.tries))
+	increment(&r.tries)
+	fx.put(Effect{Kind: Withdraw, Slot: NoSlot, Queue: uint8(q), Seq: r.seq, Reason: BecauseWithdrawn})
+}
+
+// onRequestDue handles silence. While serving a request is repeated once under the same id,
+// which the broker answers with what it granted already, and then withdrawn.
+func (m *Machine) onRequestDue(now Instant, q int, fx *Effects) {
+	switch r := &m.requests[q]; {
+	case r.state == RequestWithdrawing:
+		m.sendWithdraw(now, q, fx)
+	case r.state == RequestAsked && m.phase == PhaseServing && r.tries < 2:
+		m.sendClaim(now, q, fx)
+	case r.state == RequestAsked:
+		m.withdraw(now, q, fx)
+	}
+}
+
+// answered returns the request that a claim answer belongs to. An answer counts only for
+// the request that is out and not withdrawn (rule 2); for any other it returns nil.
+func (m *Machine) answered(ev Event) *Request {
+	if int(ev.Queue) >= len(m.requests) || m.phase == PhaseBooting || m.phase == PhaseGone {
+		return nil
+	}
+	r := &m.requests[ev.Queue]
+	if r.state == RequestAsked && r.seq == ev.Seq || m.deviates(deviation.AnyAnswerCounts) {
+		return r
+	}
+	return nil
+}
+
+func (m *Machine) onGranted(now Instant, ev Event, fx *Effects) {
+	r := m.answered(ev)
+	if r == nil {
+		return
+	}
+	r.granted++
+	i := m.freeSlot()
+	if r.granted > r.want || i == NoSlot {
+		m.giveBackSurplus(ev, fx)
+		return
+	}
+	since := r.sent.Add(ev.Span.less(m.cfg.DriftPPM))
+	s := &m.slots[i]
+	*s = Slot{
+		job: ev.Job, token: ev.Token, kind: ev.JobKind, version: ev.Version, queue: ev.Queue,
+		started: now, progress: now, trust: m.trustFrom(now, since),
+	}
+	m.armRenewal(now)
+	switch verb, reason := m.judgeGrant(now, i); verb {
+	case NoVerb:
+		s.state = SlotRunning
+		fx.put(about(Start, i, s))
+		if m.phase.Stopping() {
+			s.set(inLedger)
+			m.soften(i, fx)
+		}
+	default:
+		s.set(late)
+		m.settle(now, i, verb, reason, fx)
+	}
+}
+
+// judgeGrant decides whether the job granted to slot i is run, or how it goes back.
+func (m *Machine) judgeGrant(now Instant, i int) (Verb, Reason) {
+	s := &m.slots[i]
+	switch {
+	case !m.understands(s.kind, s.version):
+		return Refuse, BecauseRefused
+	case m.runsHere(i) && !m.deviates(deviation.RunsBesideZombie):
+		return Release, BecauseBusy
+	case !m.runsNow(now, s.kind):
+		return Release, BecauseLate
+	case s.trust <= now:
+		return Release, BecauseDistrust
+	default:
+		return NoVerb, NoReason
+	}
+}
+
+// understands reports whether a payload may be run here (rule 14): guessing at an unknown
+// version gives plausible but wrong results.
+func (m *Machine) understands(kind Kind, version uint16) bool {
+	if int(kind) >= len(m.cfg.Kinds) {
+		return false
+	}
+	k := &m.cfg.Kinds[kind]
+	return version >= k.MinVersion && version <= k.MaxVersion || m.deviates(deviation.RunsUnknownVersion)
+}
+
+// runsHere reports whether an earlier execution of slot i's job still runs in this process (rule 8).
+func (m *Machine) runsHere(i int) bool {
+	for j := range m.slots {
+		s := &m.slots[j]
+		if j != i && s.job == m.slots[i].job && s.state != SlotFree && s.state != SlotSettling {
+			return true
+		}
+		if j != i && s.job == m.slots[i].job && s.state == SlotSettling && s.has(undoRuns) {
+			return true
+		}
+	}
+	return false
+}
+
+// runsNow reports whether a job granted in this phase is run (rule 2).
+func (m *Machine) runsNow(now Instant, kind Kind) bool {
+	if m.phase == PhaseServing || m.asks() {
+		return true
+	}
+	if m.phase != PhaseDraining {
+		return false
+	}
+	switch m.cfg.Policy.LateClaim {
+	case RunLateClaim:
+		return true
+	case RunLateClaimIfShort:
+		return m.isShort(kind, m.cancelAt(kind).Sub(now))
+	default:
+		return false
+	}
+}
+
+// giveBackSurplus releases a job nobody here asked for: once, because there is no slot to
+// remember it in. Should the release be lost, the lease does its work.
+func (m *Machine) giveBackSurplus(ev Event, fx *Effects) {
+	fx.put(Effect{Kind: Note, Note: SurplusReleased, Slot: NoSlot, Job: ev.Job, Token: ev.Token, Queue: ev.Queue, JobKind: ev.JobKind})
+	fx.put(Effect{Kind: Settle, Verb: Release, Reason: BecauseLate, Slot: NoSlot, Job: ev.Job, Token: ev.Token, Queue: ev.Queue, JobKind: ev.JobKind})
+}
+
+func (m *Machine) freeSlot() int {
+	for i := range m.slots {
+		if m.slots[i].state == SlotFree {
+			return i
+		}
+	}
+	return NoSlot
+}
+
+func (m *Machine) onClaimAnswered(now Instant, ev Event, fx *Effects) {
+	r := m.answered(ev)
+	if r == nil || r.state != RequestAsked || r.seq != ev.Seq {
+		return
+	}
+	if ev.Code == Unknown {
+		m.onRequestDue(now, int(ev.Queue), fx)
+		return
+	}
+	outcome := WasAnswered
+	if r.granted > 0 && m.cfg.Policy.LateClaim == ReturnLateClaim {
+		outcome = WasHandedBack
+	}
+	m.closeRequest(int(ev.Queue), outcome, fx)
+	parkedInFull := m.cfg.Park > 0 && ev.Span >= m.cfg.Park-m.cfg.Park/8
+	if ev.Code == OK && (r.granted > 0 || parkedInFull) {
+		r.due, r.empties = now, 0
+		return
+	}
+	r.due = now.Add(m.backoff(m.cfg.Poll, r.empties))
+	increment(&r.empties)
+}
+
+func (m *Machine) onWithdrawAnswered(now Instant, ev Event, fx *Effects) {
+	if int(ev.Queue) >= len(m.requests) {
+		return
+	}
+	r := &m.requests[ev.Queue]
+	if r.state != RequestWithdrawing || r.seq != ev.Seq {
+		return
+	}
+	if ev.Code != OK {
+		return // silence and error alike: it is repeated when its backoff is over
+	}
+	fx.put(Effect{Kind: Note, Note: JobsWithdrawn, Slot: NoSlot, Queue: ev.Queue, Want: int32(ev.Count)})
+	m.closeRequest(int(ev.Queue), WasWithdrawn, fx)
+	r.due = now
+}
+
+func (m *Machine) closeRequest(q int, outcome Outcome, fx *Effects) {
+	r := &m.requests[q]
+	r.state = RequestNone
+	if r.inLedger {
+		r.inLedger = false
+		fx.put(Effect{Kind: Line, Outcome: outcome, Slot: NoSlot, Queue: uint8(q), Seq: r.seq, Span: fx.now.Sub(m.stopAt)})
+	}
+}

@@ -1,0 +1,230 @@
+package protocol
+
+import "github.com/quiesce/quiesce/internal/deviation"
+
+// soften gives a running handler its first notice (rule 17).
+func (m *Machine) soften(i int, fx *Effects) {
+	if s := &m.slots[i]; s.state == SlotRunning && !s.has(softened) {
+		s.set(softened)
+		fx.put(about(Soften, i, s))
+	}
+}
+
+// cancel gives a running handler its second notice, with the cause. Its claim stays until
+// it has returned (rule 8), and so does its renewal (rule 9).
+func (m *Machine) cancel(now Instant, i int, cause Cause, fx *Effects) {
+	s := &m.slots[i]
+	if cause == ErrTimeout {
+		fx.note(CancelledByTimeout, i, s)
+	}
+	s.state, s.cause, s.mark = SlotCancelled, cause, now
+	m.sendCancel(i, cause, fx)
+	if m.deviates(deviation.ReleaseBeforeReturn) {
+		m.sendSettle(i, Release, releaseReason(cause), fx)
+	}
+}
+
+func (m *Machine) sendCancel(i int, cause Cause, fx *Effects) {
+	e := about(Cancel, i, &m.slots[i])
+	e.Cause = cause
+	fx.put(e)
+}
+
+func (m *Machine) onCancelAsked(now Instant, ev Event, fx *Effects) {
+	if s := m.slotOf(ev); s != nil && s.state == SlotRunning {
+		m.cancel(now, int(ev.Slot), ErrCancelled, fx)
+	}
+}
+
+// loseClaim is what a worker does when another may own the job: the handler is told, and
+// whatever it still does is a zombie's work, stopped by the token. A lost claim is never
+// restored.
+func (m *Machine) loseClaim(now Instant, i int, fx *Effects) {
+	s := &m.slots[i]
+	fx.note(LeaseLost, i, s)
+	if s.state == SlotRunning {
+		m.sendCancel(i, ErrLeaseLost, fx)
+		s.cause, s.mark = ErrLeaseLost, now
+	}
+	s.state = SlotZombie
+	s.cursor = 0
+	s.set(lost)
+	s.clear(renewing)
+}
+
+// restrictUndo leaves the shared hooks of a running undo out: what they name may be the
+// successor's by now (rule 7).
+func (m *Machine) restrictUndo(i int, fx *Effects) {
+	s := &m.slots[i]
+	if s.has(lost) {
+		return
+	}
+	fx.note(LeaseLost, i, s)
+	s.set(lost)
+	s.cursor = 0
+	s.clear(renewing)
+	if !m.deviates(deviation.SharedUndoAfterLoss) {
+		fx.put(about(PrivateOnly, i, s))
+	}
+}
+
+// releaseReason says why a job whose handler was cancelled with a cause goes back.
+func releaseReason(cause Cause) Reason {
+	switch cause {
+	case ErrHurry:
+		return BecauseHurry
+	case ErrLeaseLost:
+		return BecauseDistrust
+	case ErrCancelled:
+		return BecauseCancelled
+	default:
+		return BecauseDrain
+	}
+}
+
+// onHandlerReturned reads a handler's return (rule 17). Success is always offered to the
+// broker: its token is the judge of whose result counts.
+func (m *Machine) onHandlerReturned(now Instant, ev Event, fx *Effects) {
+	i := int(ev.Slot)
+	if i < 0 || i >= len(m.slots) || ev.Code < ReturnedNil || ev.Code > ReturnedPanic {
+		m.impossible(ev, i)
+	}
+	s := &m.slots[i]
+	if s.state == SlotLeaked {
+		return
+	}
+	if !s.handlerRuns() {
+		m.impossible(ev, i)
+	}
+	if s.state == SlotZombie {
+		m.onZombieReturned(now, ev, fx)
+		return
+	}
+	if ev.Code == ReturnedNil {
+		switch {
+		case s.state == SlotCancelled:
+			fx.note(AckedAfterCancel, i, s)
+		case m.phase.Stopping():
+			fx.note(FinishedInGrace, i, s)
+		}
+		m.settle(now, i, Ack, NoReason, fx)
+		return
+	}
+	verb, reason := m.judgeReturn(s, ev.Code)
+	m.undoThen(now, i, verb, reason, ev.Clean, fx)
+}
+
+// judgeReturn says how a claim ends whose handler did not finish the job.
+func (m *Machine) judgeReturn(s *Slot, code Code) (Verb, Reason) {
+	cancelled := s.state != SlotRunning
+	switch {
+	case code == ReturnedFailed || code == ReturnedPanic:
+		return Fail, NoReason
+	case code == ReturnedYield && !cancelled:
+		return Release, BecauseYield
+	case code == ReturnedError && (!cancelled || s.cause == ErrTimeout || m.deviates(deviation.InterruptionFails)):
+		return Fail, NoReason
+	default:
+		return Release, releaseReason(s.cause)
+	}
+}
+
+// onZombieReturned ends a zombie. Its result is offered when nothing is left to commit
+// under a shared name; otherwise private hooks clean up first (rule 7).
+func (m *Machine) onZombieReturned(now Instant, ev Event, fx *Effects) {
+	i := int(ev.Slot)
+	s := &m.slots[i]
+	switch {
+	case ev.Clean && s.has(superseded):
+		m.freeLost(i, fx)
+	case ev.Clean && ev.Code == ReturnedNil:
+		fx.note(AckedAfterCancel, i, s)
+		m.settle(now, i, Ack, NoReason, fx)
+	default:
+		verb, reason := Release, BecauseDistrust
+		if ev.Code != ReturnedNil {
+			verb, reason = m.judgeReturn(s, ev.Code)
+		}
+		m.undoThen(now, i, verb, reason, ev.Clean, fx)
+	}
+}
+
+// undoThen undoes the partial work in slot i and settles with verb afterwards (rule 7).
+func (m *Machine) undoThen(now Instant, i int, verb Verb, reason Reason, clean bool, fx *Effects) {
+	s := &m.slots[i]
+	if clean {
+		m.settle(now, i, verb, reason, fx)
+		return
+	}
+	s.state, s.verb, s.reason = SlotUndoing, verb, reason
+	s.mark = m.undoUntil(now, s.kind)
+	e := about(Undo, i, s)
+	e.Until = s.mark
+	e.Private = s.has(lost) && !m.deviates(deviation.SharedUndoAfterLoss)
+	fx.put(e)
+	if m.deviates(deviation.ReleaseBeforeUndo) && !s.has(lost) {
+		s.set(undoRuns)
+		m.settle(now, i, verb, reason, fx)
+	}
+}
+
+// endUndo gives an undo up that has outlived its slice. Partial work may lie there, so the
+// job is parked rather than handed to somebody who would trip over it; the slot stays
+// taken while the hooks run on.
+func (m *Machine) endUndo(now Instant, i int, fx *Effects) {
+	s := &m.slots[i]
+	s.set(undoRuns)
+	if s.has(lost) {
+		s.state = SlotZombie
+		s.mark = now
+		return
+	}
+	m.settle(now, i, Quarantine, NoReason, fx)
+}
+
+func (m *Machine) onUndoReturned(now Instant, ev Event, fx *Effects) {
+	i := int(ev.Slot)
+	if i < 0 || i >= len(m.slots) || ev.Code < UndoDone || ev.Code > UndoFailed {
+		m.impossible(ev, i)
+	}
+	s := &m.slots[i]
+	switch s.state {
+	case SlotLeaked:
+	case SlotUndoing:
+		m.afterUndo(now, i, ev, fx)
+	case SlotSettling:
+		if !s.has(undoRuns) {
+			m.impossible(ev, i)
+		}
+		s.clear(undoRuns)
+	case SlotZombie:
+		if !s.has(undoRuns) {
+			m.impossible(ev, i)
+		}
+		s.clear(undoRuns)
+		m.freeLost(i, fx)
+	default:
+		m.impossible(ev, i)
+	}
+}
+
+func (m *Machine) afterUndo(now Instant, i int, ev Event, fx *Effects) {
+	s := &m.slots[i]
+	switch {
+	case ev.Code == UndoSkipped && !s.has(lost):
+		m.impossible(ev, i)
+	case ev.Code == UndoFailed && !s.has(lost):
+		m.settle(now, i, Quarantine, NoReason, fx)
+	case ev.Code != UndoDone || s.has(superseded):
+		m.freeLost(i, fx) // nothing is sent: expiry, and OnExpiry, decide
+	default:
+		fx.note(Undone, i, s)
+		m.settle(now, i, s.verb, s.reason, fx)
+	}
+}
+
+// freeLost frees a slot whose claim ended without a settling of ours.
+func (m *Machine) freeLost(i int, fx *Effects) {
+	m.line(i, WasLost, fx)
+	m.slots[i] = Slot{}
+}

@@ -1,0 +1,158 @@
+package protocol
+
+import "github.com/quiesce/quiesce/internal/deviation"
+
+// RulesVersion is raised whenever a golden trace changes, so that a recording says under
+// which rules it was made.
+const RulesVersion = 1
+
+// Phase is where the life of a worker stands.
+type Phase uint8
+
+// Phases with their exits.
+const (
+	PhaseBooting    Phase = iota // → Serving, Quiet, Gone
+	PhaseServing                 // → Quiet, Draining, Cancelling, Gone
+	PhaseQuiet                   // → Serving, Draining, Cancelling, Gone
+	PhaseDraining                // → Cancelling, Settling, Gone
+	PhaseCancelling              // → Settling, Gone
+	PhaseSettling                // → Gone
+	PhaseGone                    // final
+
+	phases
+)
+
+// Stopping reports whether a stop has begun and the machine has not gone yet.
+func (p Phase) Stopping() bool { return p >= PhaseDraining && p <= PhaseSettling }
+
+// Machine is the drain protocol of one worker process, from its registration to its exit.
+// Build one with Init; a zero Machine must not be stepped.
+type Machine struct {
+	cfg      *Config
+	slots    []Slot
+	requests []Request
+	buckets  []Bucket
+
+	seed        uint64 // of the jitter; 0 is no jitter
+	incarnation uint64
+	draws       uint32 // jitters drawn so far
+
+	wake     Instant // what Deadline returns
+	retryAt  Instant // Booting: the next Register
+	renewAt  Instant // the next round of renewals
+	settleAt Instant // the next round of settling
+	judgeAt  Instant // the next weighing of going on against handing back
+	stopAt   Instant // the first stop; Never before it
+	budget   budget
+
+	termAt     Instant // first SIGTERM of the newest group
+	termGroups uint8
+	interrupts uint8 // SIGINTs
+
+	phase        Phase
+	retries      uint8 // attempts at Register so far
+	settleTries  uint8 // rounds of settling since a slot first needed one
+	status       uint8 // of the exit
+	wantsQuiet   bool  // Booting: quiet was asked for
+	stopReported bool  // the first effects of a stop were given
+}
+
+// Init makes m a machine at the beginning of its life: its first Step asks the driver to
+// register. mem is the machine's until it is gone and is cleared. seed makes its jitter its
+// own; zero means no jitter. cfg must be valid and must not change.
+func (m *Machine) Init(cfg *Config, mem Memory, seed uint64) {
+	clear(mem.Slots)
+	clear(mem.Requests)
+	clear(mem.Buckets)
+	*m = Machine{
+		cfg: cfg, slots: mem.Slots, requests: mem.Requests, buckets: mem.Buckets, seed: seed,
+		renewAt: Never, settleAt: Never, judgeAt: Never, stopAt: Never,
+		budget: budget{Never, Never, Never, Never}, termAt: Never,
+	}
+}
+
+// CopyTo makes dst an equal machine that works in mem, which must be at least as large.
+func (m *Machine) CopyTo(dst *Machine, mem Memory) {
+	*dst = *m
+	dst.slots = mem.Slots[:len(m.slots)]
+	dst.requests = mem.Requests[:len(m.requests)]
+	dst.buckets = mem.Buckets[:len(m.buckets)]
+	copy(dst.slots, m.slots)
+	copy(dst.requests, m.requests)
+	copy(dst.buckets, m.buckets)
+}
+
+// Deadline returns when the machine next wants to be stepped, or Never. After a Step it
+// lies in the future.
+func (m *Machine) Deadline() Instant { return m.wake }
+
+// Phase returns where the worker's life stands.
+func (m *Machine) Phase() Phase { return m.phase }
+
+// Incarnation returns the number the broker gave this life, 0 before it did.
+func (m *Machine) Incarnation() uint64 { return m.incarnation }
+
+// Slots returns the slots, to look at.
+func (m *Machine) Slots() []Slot { return m.slots }
+
+// Requests returns the claim requests by queue, to look at.
+func (m *Machine) Requests() []Request { return m.requests }
+
+// KillAt returns when SIGKILL is expected: Never outside a drain or without a deadline.
+func (m *Machine) KillAt() Instant { return m.budget.killAt }
+
+// ExitBy returns when the exit hooks must be done: Never outside a drain.
+func (m *Machine) ExitBy() Instant { return m.budget.exitBy }
+
+// Status returns the exit status as far as it is known.
+func (m *Machine) Status() int { return int(m.status) }
+
+func (m *Machine) deviates(id deviation.ID) bool { return m.cfg.Deviations.Has(id) }
+
+// free counts the slots that could take a job now.
+func (m *Machine) free() int32 {
+	n := int32(0)
+	for i := range m.slots {
+		if m.slots[i].state == SlotFree {
+			n++
+		}
+	}
+	return n
+}
+
+// worsen raises the exit status if st is worse: 5, 3, 4, 1, 0.
+func (m *Machine) worsen(st uint8) {
+	rank := [...]uint8{ExitClean: 0, ExitRefused: 1, 2: 0, ExitLeaked: 3, ExitUnsettled: 2, ExitAtOnce: 4}
+	if rank[st] > rank[m.status] {
+		m.status = st
+	}
+}
+
+// jitter shortens d by up to half. What it takes off is a hash of the machine's seed and a
+// counter, so equal machines agree and no random source is read.
+func (m *Machine) jitter(d Duration) Duration {
+	if m.seed == 0 || d < 2 {
+		return d
+	}
+	m.draws++
+	x := m.seed + uint64(m.draws)*0x9e3779b97f4a7c15 // splitmix64, Steele et al. 2014
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	x ^= x >> 31
+	return d - Duration(x%uint64(d/2))
+}
+
+// backoff returns the wait before repetition number tries (from 0).
+func (m *Machine) backoff(b Backoff, tries uint8) Duration {
+	d := b.Min
+	for ; tries > 0 && d < b.Max; tries-- {
+		d *= 2
+	}
+	return m.jitter(min(d, b.Max))
+}
+
+func increment(n *uint8) {
+	if *n < 255 {
+		*n++
+	}
+}

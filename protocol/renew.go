@@ -1,0 +1,188 @@
+package protocol
+
+import "github.com/quiesce/quiesce/internal/deviation"
+
+// trustFrom returns the end of the trust in a lease that was surely not granted before
+// since: on a clock that may run too fast or too slow, less a margin (rule 10).
+func (m *Machine) trustFrom(now, since Instant) Instant {
+	if m.deviates(deviation.LeaseFromReply) {
+		since = now
+	}
+	if m.deviates(deviation.NeverDistrusts) {
+		return Never
+	}
+	return since.Add(m.cfg.Lease.less(m.cfg.DriftPPM) - m.cfg.Margin)
+}
+
+// armRenewal starts the rounds of renewal with the first claim.
+func (m *Machine) armRenewal(now Instant) {
+	if m.renewAt == Never {
+		m.renewAt = now.Add(m.cfg.Heartbeat)
+	}
+}
+
+// keepsAlive reports whether slot s takes part in a round of renewal (rules 4 and 9).
+func (m *Machine) keepsAlive(s *Slot) bool {
+	if m.deviates(deviation.HeartbeatStopsAtStop) && m.phase.Stopping() {
+		return false
+	}
+	if m.deviates(deviation.HeartbeatUnderWork) && s.state != SlotRunning {
+		return false
+	}
+	return s.renewable()
+}
+
+// renewAll sends one round of renewals. A round that is silent does not hold up the next.
+func (m *Machine) renewAll(now Instant, fx *Effects) {
+	m.renewAt = Never
+	for i := range m.slots {
+		s := &m.slots[i]
+		if !m.keepsAlive(s) {
+			continue
+		}
+		m.renewAt = now.Add(m.cfg.Heartbeat)
+		if s.has(renewing) {
+			m.missRenewal(i, fx)
+		}
+		s.set(renewing)
+		e := about(Renew, i, s)
+		e.Cursor = s.cursor
+		fx.put(e)
+	}
+}
+
+func (m *Machine) missRenewal(i int, fx *Effects) {
+	s := &m.slots[i]
+	increment(&s.missed)
+	s.clear(renewing)
+	fx.note(RenewalMissed, i, s)
+}
+
+func (m *Machine) onRenewAnswered(now Instant, ev Event, fx *Effects) {
+	i := int(ev.Slot)
+	s := m.slotOf(ev)
+	if s == nil || s.state == SlotLeaked {
+		return
+	}
+	switch ev.Code {
+	case OK, CancelOrder:
+		m.renewed(now, i, ev, fx)
+		if ev.Code == CancelOrder && s.state == SlotRunning {
+			m.cancel(now, i, ErrCancelled, fx)
+		}
+	case Expired:
+		m.claimEnded(now, i, false, fx)
+	case Stale, Closed:
+		m.claimEnded(now, i, true, fx)
+	default:
+		if s.renewable() {
+			m.missRenewal(i, fx)
+		}
+	}
+}
+
+// renewed counts trust anew from the instant the answered renewal was sent. A claim that
+// was given up stays given up.
+func (m *Machine) renewed(now Instant, i int, ev Event, fx *Effects) {
+	s := &m.slots[i]
+	if !s.renewable() {
+		return
+	}
+	s.trust = max(s.trust, m.trustFrom(now, ev.Sent))
+	s.missed = 0
+	s.clear(renewing)
+	m.cursorStored(now, i, ev.Cursor, fx)
+}
+
+// claimEnded takes in that the broker does not extend a claim any more: it expired, or
+// (taken) it was settled or somebody else's token is the newest.
+func (m *Machine) claimEnded(now Instant, i int, taken bool, fx *Effects) {
+	s := &m.slots[i]
+	switch s.state {
+	case SlotRunning, SlotCancelled:
+		m.loseClaim(now, i, fx)
+	case SlotUndoing:
+		m.restrictUndo(i, fx)
+	case SlotSettling:
+		// A renewal that crossed our own settling is no loss. An expired claim may still be
+		// settled until the next one.
+		if taken {
+			m.settledElsewhere(i, fx)
+		}
+		return
+	}
+	if taken {
+		s.set(superseded)
+	}
+}
+
+// loseTrust is the end of the trust in a lease.
+func (m *Machine) loseTrust(now Instant, i int, fx *Effects) {
+	if m.slots[i].state == SlotUndoing {
+		m.restrictUndo(i, fx)
+		return
+	}
+	m.loseClaim(now, i, fx)
+}
+
+// onSaveAsked takes a handler's progress in (rule 16). It rides on the next renewal unless
+// it is flushed.
+func (m *Machine) onSaveAsked(ev Event, fx *Effects) {
+	i := int(ev.Slot)
+	if i < 0 || i >= len(m.slots) || !m.slots[i].handlerRuns() {
+		if i >= 0 && i < len(m.slots) && m.slots[i].state == SlotLeaked {
+			return
+		}
+		m.impossible(ev, i)
+	}
+	s := &m.slots[i]
+	if s.state == SlotZombie {
+		fx.put(about(RefuseSave, i, s))
+		return
+	}
+	s.cursor = ev.Cursor
+	if ev.Flush {
+		e := about(Save, i, s)
+		e.Cursor = s.cursor
+		fx.put(e)
+	}
+	if m.deviates(deviation.CommitsBeforeSaved) {
+		m.cursorStored(fx.now, i, ev.Cursor, fx)
+		s.cursor = ev.Cursor
+	}
+}
+
+func (m *Machine) onSaveAnswered(now Instant, ev Event, fx *Effects) {
+	i := int(ev.Slot)
+	s := m.slotOf(ev)
+	if s == nil || s.state == SlotLeaked {
+		return
+	}
+	switch ev.Code {
+	case OK, CancelOrder:
+		if s.renewable() {
+			m.cursorStored(now, i, ev.Cursor, fx)
+		}
+	case Expired:
+		m.claimEnded(now, i, false, fx)
+	case Stale, Closed:
+		m.claimEnded(now, i, true, fx)
+	}
+}
+
+// cursorStored closes the scope's segment: undo reaches back to here and no further.
+func (m *Machine) cursorStored(now Instant, i int, cursor Cursor, fx *Effects) {
+	s := &m.slots[i]
+	if cursor == 0 {
+		return
+	}
+	if s.cursor == cursor {
+		s.cursor = 0
+	}
+	s.progress = now
+	if s.state == SlotRunning || s.state == SlotCancelled {
+		e := about(CommitSegment, i, s)
+		e.Cursor = cursor
+		fx.put(e)
+	}
+}

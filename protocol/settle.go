@@ -1,0 +1,91 @@
+package protocol
+
+import "github.com/quiesce/quiesce/internal/deviation"
+
+// settle ends the claim in slot i with a verb, which never changes once it was sent (rule 6).
+func (m *Machine) settle(now Instant, i int, verb Verb, reason Reason, fx *Effects) {
+	s := &m.slots[i]
+	s.state, s.verb, s.reason = SlotSettling, verb, reason
+	s.clear(renewing)
+	s.set(fresh)
+	m.sendSettle(i, verb, reason, fx)
+	if m.settleAt == Never {
+		m.settleTries = 0
+		m.settleAt = now.Add(m.backoff(m.cfg.Retry, 0))
+	}
+}
+
+func (m *Machine) sendSettle(i int, verb Verb, reason Reason, fx *Effects) {
+	s := &m.slots[i]
+	e := about(Settle, i, s)
+	e.Verb, e.Reason, e.Cursor = verb, reason, s.cursor
+	switch {
+	case verb == Refuse:
+		e.Span = m.cfg.RefuseDelay
+	case reason == BecauseBusy:
+		e.Span = m.cfg.BusyDelay
+	}
+	fx.put(e)
+}
+
+// settleAgain repeats what has not been answered (rule 11). What was first sent since the
+// last round is spared one round, so nothing is repeated before the backoff is over.
+func (m *Machine) settleAgain(now Instant, fx *Effects) {
+	m.settleAt = Never
+	increment(&m.settleTries)
+	for i := range m.slots {
+		s := &m.slots[i]
+		if s.state != SlotSettling || m.deviates(deviation.SettlesOnce) {
+			continue
+		}
+		if s.has(fresh) {
+			s.clear(fresh)
+		} else {
+			m.sendSettle(i, s.verb, s.reason, fx)
+		}
+		m.settleAt = now.Add(m.backoff(m.cfg.Retry, m.settleTries))
+	}
+}
+
+func (m *Machine) onSettleAnswered(_ Instant, ev Event, fx *Effects) {
+	i := int(ev.Slot)
+	s := m.slotOf(ev)
+	if s == nil || s.state != SlotSettling {
+		return
+	}
+	switch ev.Code {
+	case OK, Repeat:
+		m.settled(i, fx)
+	case Stale, Closed:
+		m.settledElsewhere(i, fx)
+	default:
+		s.clear(fresh) // repeated in the next round
+	}
+}
+
+func (m *Machine) settled(i int, fx *Effects) {
+	s := &m.slots[i]
+	outcome := [verbs]Outcome{Ack: WasFinished, Release: WasReleased, Fail: WasFailed, Refuse: WasRefused, Quarantine: WasQuarantined}[s.verb]
+	if s.verb == Release && (s.has(late) || s.reason == BecauseYield) {
+		outcome = WasHandedBack
+	}
+	m.line(i, outcome, fx)
+	m.freeSettled(i)
+}
+
+func (m *Machine) settledElsewhere(i int, fx *Effects) {
+	fx.note(SettleSuperseded, i, &m.slots[i])
+	m.line(i, WasSuperseded, fx)
+	m.freeSettled(i)
+}
+
+// freeSettled frees a slot, unless its undo hooks still run: it is not used again under them.
+func (m *Machine) freeSettled(i int) {
+	s := &m.slots[i]
+	if !s.has(undoRuns) {
+		*s = Slot{}
+		return
+	}
+	s.state = SlotZombie
+	s.set(lost | superseded)
+}
