@@ -1,0 +1,129 @@
+package model
+
+import (
+	"github.com/quiesce/quiesce/model/dist"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// PPB is a probability in parts per billion: 0.01% is 100,000.
+type PPB int64
+
+// Certain is the probability of what always happens.
+const Certain PPB = 1_000_000_000
+
+// Scenario is a world to simulate, with every default filled in. Durations are simulated
+// time; distributions are quantile tables, so that no float decides an instant.
+type Scenario struct {
+	Name, About string
+	Duration    protocol.Duration // of the whole run
+	Warmup      protocol.Duration // interruptions and jobs before it are not measured
+	Fleet       Fleet
+	Queue       Queue
+	Jobs        []Job // job kinds; protocol.Kind is the index
+	Trace       Trace // arrivals and work, instead of Job.Arrivals and Job.Work; nil is none
+	Supervisor  Supervisor
+	Deploys     Deploys
+	Faults      Faults
+	Policies    []string // names of presets to compare, the first is the baseline
+}
+
+// Fleet is the workers that a deploy replaces.
+type Fleet struct {
+	Workers int         // desired at all times
+	Slots   int         // jobs at once per worker
+	Start   *dist.Table // from the creation of a process to its Register
+}
+
+// Queue is the broker and what it was told about jobs.
+type Queue struct {
+	Lease         protocol.Duration
+	Heartbeat     protocol.Duration
+	Margin        protocol.Duration // trust ends this much before the lease; 0 is the protocol's default
+	DriftPPM      int64             // clock drift the workers allow for
+	Park          protocol.Duration // longest long poll; 0 is the protocol's default
+	MaxFailures   int               // failures after which a job is dead-lettered; 0 is no limit
+	Poison        int               // expiries in a row after which a job is dead-lettered; 0 is no limit
+	Starving      int               // interruptions without progress after which a job is reported
+	Backoff       protocol.Backoff  // between a failure and the next attempt
+	CountAtClaim  bool              // a claim spends one of MaxAttempts, as in many real queues
+	MaxAttempts   int               // with CountAtClaim
+	SweepPeriod   protocol.Duration // of the sweep under the policies that have one
+	SweepSlack    protocol.Duration // how long after expiry the sweep waits
+	OnExpiry      OnExpiry
+	MaxMessageAge protocol.Duration // the longest life of a message; rows of the dead are kept this long
+}
+
+// OnExpiry is what the broker does with a job whose lease ran out.
+type OnExpiry uint8
+
+// Answers to expiry.
+const (
+	Redeliver OnExpiry = iota
+	QuarantineExpired
+)
+
+// Job is one kind of job and how its handler behaves.
+type Job struct {
+	Name       string
+	Arrivals   *dist.Table       // gaps between arrivals; nil with a trace
+	Work       *dist.Table       // time of one undisturbed execution; nil with a trace
+	Checkpoint protocol.Duration // the handler looks for cancellation this often
+	Declared   protocol.Duration // the gap its options declare; at most what fits the grace
+	Undo       protocol.Duration // its undo hooks take this long; 0 is nothing to undo
+	UndoFails  PPB               // undo hooks fail
+	Deaf       PPB               // an execution never looks for cancellation
+	CPUBound   PPB               // an execution starves its process: timers and answers wait for its end
+	Fails      PPB               // an execution that comes to its end reports an error
+	OOM        PPB               // an execution kills its process at a point of its work
+	Save       protocol.Duration // work between two saved cursors; 0 is none
+	Effects    int               // unfenced effects on the outside, spread over the work, the last at its end
+	Timeout    protocol.Duration // limit of one execution; 0 is none
+	Version    uint16            // of the payload
+	NewVersion uint16            // of the payload once the first deploy has begun; same as Version if not rolled
+}
+
+// Trace is a recorded series of jobs. Every call of Open starts it anew.
+type Trace interface {
+	Open() (JobStream, error)
+}
+
+// JobStream yields jobs by arrival.
+type JobStream interface {
+	// Next returns the next job; ok is false at the end. Errors were found when the trace
+	// was first read, so here they are reported once more and end the run.
+	Next() (arrival protocol.Instant, work protocol.Duration, kind protocol.Kind, ok bool, err error)
+	Close() error
+}
+
+// Deploys says when a rollout begins.
+type Deploys struct {
+	Every protocol.Duration // from the start on; 0 is none
+	At    []protocol.Instant
+	Count int // of those by Every; 0 is no limit
+}
+
+// Faults is what goes wrong.
+type Faults struct {
+	Crash     protocol.Duration // mean time between crashes of one worker process; 0 is never
+	Pause     Spell             // the process stands still, its clock runs on
+	Partition Spell             // nothing passes between one worker and the broker
+	Slow      Spell             // the broker answers late
+	SlowBy    protocol.Duration // by this much
+	Forget    protocol.Duration // mean time between failovers of the broker; 0 is never
+	ForgetFor protocol.Duration // each loses the writes of this long
+	DriftPPM  int64             // each worker's clock runs apart by up to this, either way
+	Network   Network
+}
+
+// Spell is a fault that lasts, per worker or per broker.
+type Spell struct {
+	Every  protocol.Duration // mean time between two; 0 is never
+	Length *dist.Table
+}
+
+// Network is how messages travel between workers and the broker, in each direction.
+type Network struct {
+	Latency   *dist.Table
+	Loss      PPB
+	Duplicate PPB
+}
