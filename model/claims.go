@@ -1,0 +1,137 @@
+package model
+
+import (
+	"github.com/quiesce/quiesce/internal/deviation"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// claim hands out jobs under a request's id. The same id is answered with what it was given
+// already; a closed one with nothing.
+func (b *Broker) claim(now protocol.Instant, req Request, out *Outbox) {
+	m := b.members.find(req.From)
+	seq := req.Effect.Seq
+	if m == nil || m.going || seq <= m.closed {
+		b.answer(req.From, protocol.ClaimClosed(0, seq, protocol.Refused, 0), out)
+		return
+	}
+	if seq == m.seq {
+		if !m.parked { // its answer is on the way, or was lost
+			b.answerClaim(now, m, out)
+		}
+		return
+	}
+	if seq < m.seq {
+		b.answer(req.From, protocol.ClaimClosed(0, seq, protocol.Refused, 0), out)
+		return
+	}
+	b.members.unpark(m)
+	m.seq, m.closed = seq, seq-1
+	m.want = min(req.Effect.Want, int32(cap(m.grants)))
+	m.grants = m.grants[:0]
+	m.parkedAt, m.parkedFor = now, 0
+	b.wake(now, out)
+	for int32(len(m.grants)) < m.want {
+		job, ok := b.takeReady()
+		if !ok {
+			break
+		}
+		b.grant(now, m, job, out)
+	}
+	if len(m.grants) > 0 || b.cfg.Park <= 0 {
+		b.answerClaim(now, m, out)
+		return
+	}
+	b.members.park(m)
+}
+
+// grant gives a job to the newest request of m under a new token.
+func (b *Broker) grant(now protocol.Instant, m *member, job protocol.JobKey, out *Outbox) {
+	row := b.Job(job)
+	b.record(now, job, row)
+	token := row.Token + 1
+	// The clock keeps tokens apart even when a failover forgot the newest.
+	if clock := protocol.Token(now / protocol.Instant(protocol.Microsecond)); clock > token && !b.cfg.Deviations.Has(deviation.TokenForgotten) {
+		token = clock
+	}
+	row.Token, row.Owner, row.State = token, m.Member, JobClaimed
+	row.Verb, row.Reason = protocol.NoVerb, protocol.NoReason
+	row.Deliveries++
+	b.lease(job, row, now.Add(b.cfg.Lease))
+	m.grants = append(m.grants, grant{job, token})
+	out.Facts = append(out.Facts, Fact{Kind: Claimed, Job: job, Token: token, Seat: m.Seat, At: now})
+}
+
+// answerClaim answers the newest request of m with those of its grants that are still its own.
+func (b *Broker) answerClaim(_ protocol.Instant, m *member, out *Outbox) {
+	for _, g := range m.grants {
+		if row := b.Job(g.job); row != nil && row.Token == g.token && row.State == JobClaimed {
+			out.Answers = append(out.Answers, Answer{To: m.Member, More: true,
+				Event: protocol.GrantedJob(0, m.seq, g.job, g.token, row.Kind, row.Version, m.parkedFor)})
+		}
+	}
+	b.answer(m.Member, protocol.ClaimClosed(0, m.seq, protocol.OK, m.parkedFor), out)
+}
+
+// grantParked answers a waiting request with one job.
+func (b *Broker) grantParked(now protocol.Instant, m *member, job protocol.JobKey, out *Outbox) {
+	b.members.unpark(m)
+	m.parkedFor = now.Sub(m.parkedAt)
+	b.grant(now, m, job, out)
+	b.answerClaim(now, m, out)
+}
+
+// makeReady makes a job claimable again, in its old place, and wakes who waits for one.
+func (b *Broker) makeReady(now protocol.Instant, job protocol.JobKey, row *JobRow, out *Outbox) {
+	row.State = JobReady
+	if w := b.members.waiting(row.Owner.Generation, true); w != nil {
+		b.grantParked(now, w, job, out)
+		return
+	}
+	b.returned.push(job)
+}
+
+// takeReady takes the claimable job that came first.
+func (b *Broker) takeReady() (protocol.JobKey, bool) {
+	for len(b.returned) > 0 {
+		if b.fresh.size > 0 && b.fresh.peek() < b.returned[0] {
+			break
+		}
+		// An entry is stale when its job was settled by its last holder after it expired.
+		job := b.returned.pop()
+		if row := b.Job(job); row != nil && row.State == JobReady {
+			return job, true
+		}
+	}
+	for b.fresh.size > 0 {
+		job := b.fresh.pop()
+		if row := b.Job(job); row != nil && row.State == JobReady {
+			return job, true
+		}
+	}
+	return 0, false
+}
+
+// withdraw closes a request: what was handed out under it goes back, and should it arrive
+// later it is refused.
+func (b *Broker) withdraw(now protocol.Instant, req Request, out *Outbox) {
+	m := b.members.find(req.From)
+	if m == nil {
+		b.answer(req.From, protocol.WithdrawClosed(0, req.Effect.Seq, protocol.OK, 0), out)
+		return
+	}
+	seq := req.Effect.Seq
+	freed := 0
+	if seq == m.seq && seq > m.closed {
+		b.members.unpark(m)
+		for _, g := range m.grants {
+			row := b.Job(g.job)
+			if row != nil && row.Token == g.token && row.Verb == protocol.NoVerb {
+				freed++
+				b.release(now, g.job, row, protocol.BecauseWithdrawn, 0, out)
+			}
+		}
+		m.grants = m.grants[:0]
+	}
+	m.closed = max(m.closed, seq)
+	b.answer(req.From, protocol.WithdrawClosed(0, seq, protocol.OK, freed), out)
+}

@@ -1,0 +1,121 @@
+package model
+
+import "github.com/quiesce/quiesce/protocol"
+
+// Deadline returns when the broker next has something to do by itself: only while somebody
+// waits does it matter that a job became claimable, so leases of an idle queue cost nothing.
+func (b *Broker) Deadline() protocol.Instant {
+	at := protocol.Never
+	for k := range b.members.waiters {
+		at = min(at, b.members.rows[b.members.waiters[k].head].parkedAt.Add(b.cfg.Park))
+	}
+	if len(b.members.waiters) > 0 {
+		if b.leases.head != 0 && b.cfg.Rescue == RescueByExpiry {
+			at = min(at, b.Job(b.leases.head).Lease)
+		}
+		if len(b.delayed) > 0 {
+			at = min(at, b.delayed[0].at)
+		}
+	}
+	if b.leases.head != 0 {
+		at = min(at, b.sweepAt)
+	}
+	return at
+}
+
+// Tick does what is due: frees what expired or was delayed, ends long polls, forgets rows.
+func (b *Broker) Tick(now protocol.Instant, out *Outbox) {
+	b.wake(now, out)
+	for {
+		m := b.longestParked()
+		if m == nil || m.parkedAt.Add(b.cfg.Park) > now {
+			return
+		}
+		b.members.unpark(m)
+		m.parkedFor = now.Sub(m.parkedAt)
+		b.answerClaim(now, m, out)
+	}
+}
+
+func (b *Broker) longestParked() *member {
+	var m *member
+	for k := range b.members.waiters {
+		if w := &b.members.rows[b.members.waiters[k].head]; m == nil || w.parkedAt < m.parkedAt {
+			m = w
+		}
+	}
+	return m
+}
+
+// wake makes claimable what became so by the passing of time.
+func (b *Broker) wake(now protocol.Instant, out *Outbox) {
+	for b.cfg.Rescue == RescueByExpiry && b.leases.head != 0 {
+		job := b.leases.head
+		row := b.Job(job)
+		if row.Lease > now {
+			break
+		}
+		b.expire(now, job, row, out)
+	}
+	for b.sweepAt <= now {
+		b.sweep(now, out)
+		b.sweepAt = b.sweepAt.Add(b.cfg.SweepPeriod)
+	}
+	for len(b.delayed) > 0 && b.delayed[0].at <= now {
+		d := b.delayed.pop()
+		if row := b.Job(d.job); row != nil && row.State == JobDelayed && row.Due == d.at {
+			b.record(now, d.job, row)
+			b.makeReady(now, d.job, row, out)
+		}
+	}
+	for b.finished.size > 0 {
+		job := b.finished.peek()
+		row := b.Job(job)
+		if row != nil && row.State.Terminal() && row.Freed > now {
+			break
+		}
+		b.finished.pop()
+		if row != nil && row.State.Terminal() {
+			b.jobs.Drop(uint64(job))
+		}
+	}
+}
+
+// sweep frees every claim whose lease ran out more than the slack ago.
+func (b *Broker) sweep(now protocol.Instant, out *Outbox) {
+	for b.leases.head != 0 {
+		job := b.leases.head
+		row := b.Job(job)
+		if row.Lease.Add(b.cfg.SweepSlack) > now {
+			return
+		}
+		b.expire(now, job, row, out)
+	}
+}
+
+// expire makes a job claimable whose lease ran out. The claim stays open: until the next
+// one its holder may still settle. Under a worker that had said it was going this is an
+// interruption like any other; otherwise it counts as poison.
+func (b *Broker) expire(now protocol.Instant, job protocol.JobKey, row *JobRow, out *Outbox) {
+	b.record(now, job, row)
+	b.unlease(job, row)
+	reason := protocol.BecauseExpired
+	if m := b.members.find(row.Owner); m != nil && m.going {
+		reason = protocol.BecauseCut
+	} else {
+		row.Poison++
+	}
+	row.State = JobReady
+	out.Facts = append(out.Facts, Fact{Kind: LeaseRanOut, Reason: reason, Eroded: b.cfg.CountAtClaim || reason == protocol.BecauseExpired,
+		Job: job, Token: row.Token, Seat: row.Owner.Seat, At: now})
+	b.countFruitless(now, job, row, out)
+	switch {
+	case b.cfg.OnExpiry == QuarantineExpired:
+		row.State = JobQuarantined
+		out.Facts = append(out.Facts, Fact{Kind: Quarantined, Job: job, Token: row.Token, At: now})
+	case b.outOfAttempts(row) || b.cfg.Poison > 0 && int(row.Poison) >= b.cfg.Poison:
+		b.bury(now, job, row, reason, out)
+	default:
+		b.makeReady(now, job, row, out)
+	}
+}

@@ -1,0 +1,102 @@
+package model
+
+import "github.com/quiesce/quiesce/protocol"
+
+// change is what a job's row was before a write; known is false before its Enqueue.
+type change struct {
+	at    protocol.Instant
+	job   protocol.JobKey
+	known bool
+	row   JobRow
+}
+
+// record notes a row before it is written, as long as a failover could undo the write.
+func (b *Broker) record(now protocol.Instant, job protocol.JobKey, row *JobRow) {
+	if b.cfg.Journal == 0 {
+		return
+	}
+	for b.safe < len(b.journal) && b.journal[b.safe].at.Add(b.cfg.Journal) < now {
+		b.safe++
+	}
+	if b.safe > len(b.journal)/2 {
+		b.journal = append(b.journal[:0], b.journal[b.safe:]...)
+		b.safe = 0
+	}
+	c := change{at: now, job: job}
+	if row != nil {
+		c.known, c.row = true, *row
+	}
+	b.journal = append(b.journal, c)
+}
+
+// Forget undoes every write about jobs since an instant, as a failover to a replica does
+// that had not received them. What members hold on the wire stays: it is the job's token
+// that tells their claims from later ones.
+func (b *Broker) Forget(now, since protocol.Instant, out *Outbox) {
+	for i := len(b.journal) - 1; i >= b.safe && b.journal[i].at > since; i-- {
+		c := &b.journal[i]
+		if row := b.Job(c.job); row != nil {
+			b.unlease(c.job, row)
+		}
+		out.Facts = append(out.Facts, Fact{Kind: Forgotten, Job: c.job, At: now})
+		if !c.known {
+			b.jobs.Drop(uint64(c.job))
+		} else {
+			row := b.jobs.Put(uint64(c.job))
+			*row = c.row
+			row.prev, row.next, row.leased = 0, 0, false
+		}
+		b.journal = b.journal[:i]
+	}
+	b.rebuild()
+	b.serve(now, out)
+}
+
+// serve hands what is claimable to those who wait.
+func (b *Broker) serve(now protocol.Instant, out *Outbox) {
+	for {
+		w := b.members.waiting(0, false)
+		if w == nil {
+			return
+		}
+		job, ok := b.takeReady()
+		if !ok {
+			return
+		}
+		b.grantParked(now, w, job, out)
+	}
+}
+
+// rebuild makes the queues and the list of leases anew from the rows.
+func (b *Broker) rebuild() {
+	b.fresh.reset()
+	b.returned = b.returned[:0]
+	b.delayed = b.delayed[:0]
+	b.finished.reset()
+	b.leases = leaseList{}
+	b.EachJob(func(job protocol.JobKey, row *JobRow) {
+		row.prev, row.next, row.leased = 0, 0, false
+		switch row.State {
+		case JobReady:
+			b.returned.push(job)
+		case JobClaimed:
+			b.lease(job, row, row.Lease)
+		case JobDelayed:
+			b.delayed.push(dueJob{row.Due, job})
+		case JobDone, JobCancelledByOperator:
+			b.finished.push(job)
+		}
+	})
+}
+
+// CopyTo makes dst an equal, independent broker. dst's memory is used again where possible.
+func (b *Broker) CopyTo(dst *Broker) {
+	dst.cfg, dst.leases, dst.sweepAt, dst.serial = b.cfg, b.leases, b.sweepAt, b.serial
+	b.jobs.CopyTo(&dst.jobs)
+	b.fresh.copyTo(&dst.fresh)
+	b.finished.copyTo(&dst.finished)
+	b.members.copyTo(&dst.members)
+	dst.returned = append(dst.returned[:0], b.returned...)
+	dst.delayed = append(dst.delayed[:0], b.delayed...)
+	dst.journal, dst.safe = append(dst.journal[:0], b.journal...), b.safe
+}

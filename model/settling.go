@@ -1,0 +1,188 @@
+package model
+
+import (
+	"github.com/quiesce/quiesce/internal/deviation"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// standing says how a claim stands towards a job: OK when it is the newest and open,
+// Expired when its lease ran out and nobody took the job yet, Closed when it was settled,
+// Stale when there is a newer token.
+func (b *Broker) standing(now protocol.Instant, row *JobRow, token protocol.Token) protocol.Code {
+	switch {
+	case row == nil || row.Token != token:
+		return protocol.Stale
+	case row.Verb != protocol.NoVerb:
+		return protocol.Closed
+	case row.State != JobClaimed || b.cfg.Rescue == RescueByExpiry && row.Lease <= now:
+		return protocol.Expired
+	default:
+		return protocol.OK
+	}
+}
+
+// renew extends an open lease, and keeps the cursor that rides on it.
+func (b *Broker) renew(now protocol.Instant, req Request, out *Outbox) {
+	e := &req.Effect
+	row := b.Job(e.Job)
+	code := b.standing(now, row, e.Token)
+	if b.cfg.Deviations.Has(deviation.RenewResurrects) && row != nil && row.State == JobReady && row.Token == e.Token {
+		row.State, row.Verb = JobClaimed, protocol.NoVerb
+		code = protocol.OK
+	}
+	if code == protocol.OK {
+		b.record(now, e.Job, row)
+		b.lease(e.Job, row, now.Add(b.cfg.Lease))
+		b.keep(row, e.Cursor)
+		if row.Cancel {
+			code = protocol.CancelOrder
+		}
+	}
+	b.answer(req.From, protocol.Renewed(int(e.Slot), e.Token, code, e.At, e.Cursor), out)
+}
+
+func (b *Broker) save(now protocol.Instant, req Request, out *Outbox) {
+	e := &req.Effect
+	row := b.Job(e.Job)
+	code := b.standing(now, row, e.Token)
+	if code == protocol.OK {
+		b.record(now, e.Job, row)
+		b.keep(row, e.Cursor)
+	}
+	b.answer(req.From, protocol.Saved(int(e.Slot), e.Token, code, e.At, e.Cursor), out)
+}
+
+// keep stores a cursor: progress that proves the job is no poison.
+func (b *Broker) keep(row *JobRow, cursor protocol.Cursor) {
+	if cursor != 0 {
+		row.Cursor, row.Poison, row.Fruitless = cursor, 0, 0
+	}
+}
+
+// settle ends a claim with a verb, once: a repeat is told so, another verb comes too late,
+// an older token changes nothing. An expired claim may be settled until the next one, so
+// that finished work is not redone.
+func (b *Broker) settle(now protocol.Instant, req Request, out *Outbox) {
+	e := &req.Effect
+	row := b.Job(e.Job)
+	code := b.standing(now, row, e.Token)
+	if b.cfg.Deviations.Has(deviation.SettleUnfenced) && code == protocol.Stale && row != nil && !row.State.Terminal() {
+		code = protocol.OK
+	}
+	parked := row != nil && (row.State == JobDead || row.State == JobQuarantined) && row.Token == e.Token && row.Verb == protocol.NoVerb
+	switch {
+	case parked && e.Verb != protocol.Ack:
+		code = protocol.Closed
+	case code == protocol.Closed && row.Verb == e.Verb:
+		code = protocol.Repeat
+	case code == protocol.OK || code == protocol.Expired:
+		b.record(now, e.Job, row)
+		b.keep(row, e.Cursor)
+		b.apply(now, e, row, out)
+		code = protocol.OK
+	}
+	b.answer(req.From, protocol.Settled(int(e.Slot), e.Token, code), out)
+}
+
+func (b *Broker) apply(now protocol.Instant, e *protocol.Effect, row *JobRow, out *Outbox) {
+	switch e.Verb {
+	case protocol.Ack:
+		b.close(now, e, row, false, out)
+		b.end(now, e.Job, row, JobDone)
+		out.Facts = append(out.Facts, Fact{Kind: Finished, Job: e.Job, Token: e.Token, At: now})
+	case protocol.Fail:
+		b.close(now, e, row, false, out)
+		row.Failures++
+		row.Poison, row.Fruitless = 0, 0
+		if b.cfg.MaxFailures > 0 && int(row.Failures) >= b.cfg.MaxFailures || b.outOfAttempts(row) {
+			b.bury(now, e.Job, row, protocol.NoReason, out)
+			return
+		}
+		b.delay(now, e.Job, row, b.retryAfter(row.Failures))
+	case protocol.Quarantine:
+		b.close(now, e, row, false, out)
+		row.State = JobQuarantined
+		out.Facts = append(out.Facts, Fact{Kind: Quarantined, Job: e.Job, Token: e.Token, At: now})
+	case protocol.Refuse:
+		b.release(now, e.Job, row, protocol.BecauseRefused, e.Span, out)
+		row.Verb = protocol.Refuse
+	default:
+		b.release(now, e.Job, row, e.Reason, e.Span, out)
+	}
+}
+
+// close ends the claim: its lease goes, its verb stays to answer repeats.
+func (b *Broker) close(now protocol.Instant, e *protocol.Effect, row *JobRow, eroded bool, out *Outbox) {
+	b.unlease(e.Job, row)
+	row.Verb, row.Reason = e.Verb, e.Reason
+	out.Facts = append(out.Facts, Fact{Kind: ClaimSettled, Verb: e.Verb, Reason: e.Reason, Eroded: eroded,
+		Job: e.Job, Token: row.Token, Seat: row.Owner.Seat, At: now})
+}
+
+// release hands a job back, unblamed. Only a handler's return clears poison, so reasons
+// that come without one do not; they do not count towards starving either.
+func (b *Broker) release(now protocol.Instant, job protocol.JobKey, row *JobRow, reason protocol.Reason, delay protocol.Duration, out *Outbox) {
+	wasReady := row.State == JobReady // expired before: it is in the queue already
+	e := protocol.Effect{Job: job, Verb: protocol.Release, Reason: reason}
+	b.close(now, &e, row, b.cfg.CountAtClaim, out)
+	switch reason {
+	case protocol.BecauseLate, protocol.BecauseWithdrawn, protocol.BecauseRefused, protocol.BecauseBusy:
+	case protocol.BecauseCancelled:
+		b.end(now, job, row, JobCancelledByOperator)
+		out.Facts = append(out.Facts, Fact{Kind: JobCancelled, Job: job, At: now})
+		return
+	default:
+		row.Poison = 0
+		b.countFruitless(now, job, row, out)
+	}
+	switch {
+	case b.outOfAttempts(row):
+		b.bury(now, job, row, reason, out)
+	case delay > 0:
+		b.delay(now, job, row, delay)
+	case !wasReady:
+		b.makeReady(now, job, row, out)
+	}
+}
+
+func (b *Broker) countFruitless(now protocol.Instant, job protocol.JobKey, row *JobRow, out *Outbox) {
+	row.Fruitless++
+	if int(row.Fruitless) == b.cfg.Starving && b.cfg.Starving > 0 {
+		out.Facts = append(out.Facts, Fact{Kind: GrewStarving, Job: job, At: now})
+	}
+}
+
+func (b *Broker) outOfAttempts(row *JobRow) bool {
+	return b.cfg.CountAtClaim && b.cfg.MaxAttempts > 0 && int(row.Deliveries) >= b.cfg.MaxAttempts
+}
+
+// bury dead-letters a job; reason is that of the interruption that did it, or none when a
+// failure did.
+func (b *Broker) bury(now protocol.Instant, job protocol.JobKey, row *JobRow, reason protocol.Reason, out *Outbox) {
+	row.State = JobDead
+	out.Facts = append(out.Facts, Fact{Kind: DeadLettered, Reason: reason, Job: job, Token: row.Token, At: now})
+}
+
+func (b *Broker) delay(now protocol.Instant, job protocol.JobKey, row *JobRow, d protocol.Duration) {
+	row.State = JobDelayed
+	row.Due = now.Add(d)
+	b.delayed.push(dueJob{row.Due, job})
+}
+
+// end takes a job out for good. Its row stays for the longest life of a message, so that a
+// late repeat is still recognised.
+func (b *Broker) end(now protocol.Instant, job protocol.JobKey, row *JobRow, state JobState) {
+	b.unlease(job, row)
+	row.State = state
+	row.Freed = now.Add(b.cfg.MaxMessageAge)
+	b.finished.push(job)
+}
+
+// retryAfter is the wait before attempt n+1, doubling without jitter: the broker draws nothing.
+func (b *Broker) retryAfter(failures uint16) protocol.Duration {
+	d := b.cfg.Backoff.Min
+	for ; failures > 1 && d < b.cfg.Backoff.Max; failures-- {
+		d *= 2
+	}
+	return min(d, b.cfg.Backoff.Max)
+}
