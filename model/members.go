@@ -10,7 +10,6 @@ type member struct {
 	going      bool
 	closed     uint64 // requests up to this one are answered no more
 	seq        uint64 // the newest request
-	want       int32
 	parkedAt   protocol.Instant
 	parkedFor  protocol.Duration // how long the newest request waited before it was granted
 	parked     bool
@@ -28,6 +27,7 @@ type grant struct {
 type memberTable struct {
 	rows    []member
 	waiters []waitList // by ascending generation
+	slots   int32      // jobs in one claim answer at most
 }
 
 // waitList is the parked requests of one generation, longest waiting first.
@@ -37,6 +37,7 @@ type waitList struct {
 }
 
 func (t *memberTable) init(seats, slots int) {
+	t.slots = int32(slots)
 	t.rows = make([]member, 2*seats)
 	grants := make([]grant, 2*seats*slots)
 	for i := range t.rows {
@@ -143,8 +144,8 @@ func (t *memberTable) waiting(generation uint32, returned bool) *member {
 }
 
 func (t *memberTable) copyTo(dst *memberTable) {
-	if len(dst.rows) != len(t.rows) {
-		dst.init(len(t.rows)/2, cap(t.rows[0].grants))
+	if len(dst.rows) != len(t.rows) || dst.slots != t.slots {
+		dst.init(len(t.rows)/2, int(t.slots))
 	}
 	for i := range t.rows {
 		grants := dst.rows[i].grants[:0]
@@ -190,5 +191,14 @@ func (b *Broker) going(now protocol.Instant, who Member, out *Outbox) {
 		b.members.unpark(m)
 		m.closed = m.seq
 		b.answer(m.Member, protocol.ClaimClosed(0, m.seq, protocol.Refused, now.Sub(m.parkedAt)), out)
+	}
+}
+
+// Hangup takes in that the connection of a life is gone. Nobody waits for its long poll any
+// more, so no job is handed out to it; its claims stay as they are.
+func (b *Broker) Hangup(who Member) {
+	if m := b.members.find(who); m != nil && m.parked {
+		b.members.unpark(m)
+		m.closed = m.seq
 	}
 }

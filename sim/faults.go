@@ -1,0 +1,168 @@
+package sim
+
+import (
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/dist"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// Faults of a seat are addressed by the seat and the wall time, not by the life that is in
+// it: under every policy the same seats are hit at the same instants.
+
+const (
+	faultCrash = iota
+	faultPause
+	faultPartition
+)
+
+// gaps holds the distribution of the time between two faults of one kind.
+func gap(mean protocol.Duration) *dist.Table {
+	t, err := dist.Exponential(int64(mean))
+	if err != nil {
+		panic("sim: the loader let a mean of " + mean.String() + " between faults pass: " + err.Error())
+	}
+	return t
+}
+
+func (w *World) scheduleFaults() {
+	f := &w.sc.Faults
+	if f.Crash > 0 {
+		w.fleet.gaps[faultCrash] = gap(f.Crash)
+	}
+	if f.Pause.Every > 0 {
+		w.fleet.gaps[faultPause] = gap(f.Pause.Every)
+	}
+	if f.Partition.Every > 0 {
+		w.fleet.gaps[faultPartition] = gap(f.Partition.Every)
+	}
+	if f.Slow.Every > 0 {
+		w.fleet.slowGap = gap(f.Slow.Every)
+		w.scheduleSlow()
+	}
+	if f.Forget > 0 {
+		w.fleet.failoverGap = gap(f.Forget)
+		w.scheduleFailover()
+	}
+}
+
+// scheduleSeatFaults begins the series of faults of a seat, counted from the start of the run.
+func (w *World) scheduleSeatFaults(p *process) {
+	if d := w.sc.Faults.DriftPPM; d > 0 {
+		p.drift = int64(w.rnd.Choose(StreamDrift, uint64(p.seat), 0, int(2*d+1))) - d
+	}
+	for kind := range w.fleet.gaps {
+		at := protocol.Instant(0)
+		for w.fleet.gaps[kind] != nil {
+			at = w.nextFault(p, kind, at)
+			if at >= w.now {
+				w.scheduleSeatFault(p, kind, at)
+				break
+			}
+		}
+	}
+}
+
+func (w *World) nextFault(p *process, kind int, after protocol.Instant) protocol.Instant {
+	stream := [...]Stream{StreamCrash, StreamPause, StreamPartition}[kind]
+	p.faults[kind]++
+	return after.Add(protocol.Duration(w.fleet.gaps[kind].Sample(w.rnd.Draw(stream, uint64(p.seat), 2*p.faults[kind]))))
+}
+
+func (w *World) scheduleSeatFault(p *process, kind int, at protocol.Instant) {
+	if at <= w.end {
+		w.at(at, event{kind: [...]eventKind{evCrash, evPause, evPartition}[kind], seat: p.seat})
+	}
+}
+
+// spellLength draws how long the fault lasts that was drawn last for a seat.
+func (w *World) spellLength(s *model.Spell, stream Stream, p *process, kind int) protocol.Duration {
+	return protocol.Duration(s.Length.Sample(w.rnd.Draw(stream, uint64(p.seat), 2*p.faults[kind]+1)))
+}
+
+func (w *World) onCrash(e event) {
+	p := &w.fleet.procs[e.seat]
+	if p.state == seatUp {
+		w.note("crash", p)
+		w.crash(p)
+	}
+	w.scheduleSeatFault(p, faultCrash, w.nextFault(p, faultCrash, w.now))
+}
+
+// onPause makes a process stand still: its handlers do not work, its timers do not fire and
+// nothing is delivered, while every clock runs on.
+func (w *World) onPause(e event) {
+	p := &w.fleet.procs[e.seat]
+	length := w.spellLength(&w.sc.Faults.Pause, StreamPause, p, faultPause)
+	if p.state == seatUp && p.pausedUntil <= w.now {
+		w.note("pause", p)
+		p.pausedUntil = w.now.Add(length)
+		for i := range p.execs {
+			x := &p.execs[i]
+			x.turn++
+			x.endAt = x.endAt.Add(length)
+			x.began = x.began.Add(length)
+		}
+		w.at(p.pausedUntil, event{kind: evResume, seat: p.seat, life: p.life})
+	}
+	w.scheduleSeatFault(p, faultPause, w.nextFault(p, faultPause, w.now))
+}
+
+// onResume lets a process run again. It first learns how late it is, before anything that
+// waited for it is delivered.
+func (w *World) onResume(p *process) {
+	if p.state != seatUp {
+		return
+	}
+	w.note("resume", p)
+	for i := range p.execs {
+		switch x := &p.execs[i]; x.state {
+		case execWorks, execLeaves:
+			w.scheduleHandler(p, i)
+			if w.sc.Jobs[x.kind].Save > 0 && x.state == execWorks {
+				w.scheduleSave(p, i)
+			}
+		case execUndoes:
+			w.at(x.endAt, event{kind: evUndo, seat: p.seat, life: p.life, slot: int16(i), turn: x.turn})
+		}
+	}
+	w.step(p, protocol.Event{Kind: protocol.Tick})
+}
+
+func (w *World) onPartition(e event) {
+	p := &w.fleet.procs[e.seat]
+	length := w.spellLength(&w.sc.Faults.Partition, StreamPartition, p, faultPartition)
+	if p.state != seatEmpty {
+		w.note("partition", p)
+	}
+	p.partitionedUntil = max(p.partitionedUntil, w.now.Add(length))
+	w.scheduleSeatFault(p, faultPartition, w.nextFault(p, faultPartition, w.now))
+}
+
+func (w *World) scheduleSlow() {
+	w.fleet.slowed++
+	at := w.now.Add(protocol.Duration(w.fleet.slowGap.Sample(w.rnd.Draw(StreamSlow, 0, 2*w.fleet.slowed))))
+	if at <= w.end {
+		w.at(at, event{kind: evSlow})
+	}
+}
+
+func (w *World) onSlow(event) {
+	length := protocol.Duration(w.sc.Faults.Slow.Length.Sample(w.rnd.Draw(StreamSlow, 0, 2*w.fleet.slowed+1)))
+	w.slowUntil = max(w.slowUntil, w.now.Add(length))
+	w.scheduleSlow()
+}
+
+func (w *World) scheduleFailover() {
+	w.fleet.failovers++
+	at := w.now.Add(protocol.Duration(w.fleet.failoverGap.Sample(w.rnd.Draw(StreamFailover, 0, w.fleet.failovers))))
+	if at <= w.end {
+		w.at(at, event{kind: evFailover})
+	}
+}
+
+// onFailover makes the broker forget its last writes.
+func (w *World) onFailover(event) {
+	w.broker.Forget(w.now, w.now.Add(-w.sc.Faults.ForgetFor), &w.out)
+	w.flush()
+	w.scheduleFailover()
+}

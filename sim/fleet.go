@@ -1,0 +1,272 @@
+package sim
+
+import (
+	"sort"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/dist"
+	"github.com/quiesce/quiesce/model/meter"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// fleet is the seats, and the rollout that replaces what is in them.
+type fleet struct {
+	procs []process
+	empty []int32 // seats without a process, the next one to be used last
+	slots int
+	arena []protocol.Slot    // what is left of the newest block of slot memory
+	reqs  []protocol.Request // likewise
+	execs []execution
+
+	generation uint32 // of newly started processes
+	deploys    int32  // rollouts begun
+	rolling    bool
+	began      protocol.Instant
+	pods       model.Pods
+	order      []int32 // seats in the order in which the rollout stops them
+	first      int     // of order that may still have to be stopped
+
+	gaps        [3]*dist.Table // between faults of a seat, by kind
+	slowGap     *dist.Table
+	failoverGap *dist.Table
+	slowed      uint64
+	failovers   uint64
+}
+
+func (f *fleet) init(sc *model.Scenario) {
+	n := sc.Fleet.Workers
+	// Processes that are being stopped keep their seats, so a rollout may need as many again.
+	seats := 2*n + sc.Supervisor.Rollout.Surge(n)
+	f.slots = sc.Fleet.Slots
+	f.procs = make([]process, seats)
+	f.empty = make([]int32, seats)
+	for i := range f.procs {
+		p := &f.procs[i]
+		p.seat, p.termAt, p.tickAt = int32(i), protocol.Never, protocol.Never
+		f.empty[i] = int32(seats - 1 - i)
+	}
+}
+
+// memory returns a seat's memory, cut from a block when the seat is used first.
+func (f *fleet) memory(p *process, cfg *protocol.Config) protocol.Memory {
+	const block = 64
+	if p.machine.Slots() == nil {
+		if len(f.arena) < f.slots {
+			f.arena = make([]protocol.Slot, block*f.slots)
+			f.reqs = make([]protocol.Request, block)
+		}
+		mem := protocol.Memory{Slots: f.arena[:f.slots:f.slots], Requests: f.reqs[:1:1]}
+		f.arena, f.reqs = f.arena[f.slots:], f.reqs[1:]
+		if own := protocol.NewMemory(cfg, 0); len(own.Buckets) > 0 {
+			mem.Buckets = own.Buckets
+		}
+		return mem
+	}
+	return p.machine.Memory()
+}
+
+func (f *fleet) executions(p *process) []execution {
+	if p.execs == nil {
+		if len(f.execs) < f.slots {
+			f.execs = make([]execution, 64*f.slots)
+		}
+		p.execs, f.execs = f.execs[:f.slots:f.slots], f.execs[f.slots:]
+	}
+	return p.execs
+}
+
+// startProcess puts a new process of the present generation into an empty seat; it reports
+// false when there is none left.
+func (w *World) startProcess() bool {
+	f := &w.fleet
+	if len(f.empty) == 0 {
+		return false
+	}
+	seat := f.empty[len(f.empty)-1]
+	f.empty = f.empty[:len(f.empty)-1]
+	p := &f.procs[seat]
+	p.stopping, p.termAt = false, protocol.Never
+	if p.life == 0 {
+		w.scheduleSeatFaults(p)
+	}
+	w.beginLife(p, f.generation)
+	return true
+}
+
+// beginLife starts a process in its seat.
+func (w *World) beginLife(p *process, generation uint32) {
+	if w.sc.Supervisor.Rollout.Strategy == model.OnDelete {
+		generation = w.fleet.generation // whatever restarts is new
+	}
+	p.life++
+	p.state = seatStarting
+	p.execs = w.fleet.executions(p)
+	p.sent, p.answered = 0, 0
+	p.pausedUntil, p.blockedUntil = 0, 0
+	p.member = model.Member{Seat: p.seat, Nonce: uint64(p.life), Generation: generation}
+	w.recount(p)
+	start := protocol.Duration(w.sc.Fleet.Start.Sample(w.rnd.Draw(StreamStart, uint64(p.seat), uint64(p.life))))
+	w.at(w.now.Add(start), event{kind: evUp, seat: p.seat, life: p.life})
+}
+
+// gone empties a seat whose process ended for good.
+func (w *World) gone(p *process, cause meter.Cause) {
+	w.endLife(p, cause)
+	if !p.stopping {
+		w.beginLife(p, p.member.Generation) // it left by itself: its supervisor starts it again
+		return
+	}
+	p.stopping = false
+	w.fleet.pods.Stopping--
+	w.fleet.empty = append(w.fleet.empty, p.seat)
+	w.advanceRollout()
+}
+
+// The rollout's view of the fleet changes with every change of a process: it is taken out
+// of the count before and put in again after.
+
+func (w *World) uncount(p *process) { w.tally(p, -1) }
+func (w *World) recount(p *process) { w.tally(p, +1) }
+
+func (w *World) tally(p *process, d int) {
+	pods := &w.fleet.pods
+	switch {
+	case p.stopping || p.state == seatEmpty:
+	case p.member.Generation == w.fleet.generation && p.ready:
+		pods.NewReady += d
+	case p.member.Generation == w.fleet.generation:
+		pods.NewStarting += d
+	case p.ready:
+		pods.OldReady += d
+	default:
+		pods.OldStarting += d
+	}
+}
+
+func (w *World) becomeReady(p *process) {
+	w.uncount(p)
+	p.ready = true
+	w.recount(p)
+	w.advanceRollout()
+}
+
+func (w *World) scheduleDeploys() {
+	d := &w.sc.Deploys
+	if d.Every > 0 {
+		for k := 1; (d.Count == 0 || k <= d.Count) && protocol.Instant(d.Every)*protocol.Instant(k) < w.end; k++ {
+			w.at(protocol.Instant(d.Every)*protocol.Instant(k), event{kind: evDeploy})
+		}
+	}
+	for _, at := range d.At {
+		if at < w.end {
+			w.at(at, event{kind: evDeploy})
+		}
+	}
+}
+
+// deploy begins a rollout of a new generation. One that has not finished is overtaken.
+func (w *World) deploy() {
+	f := &w.fleet
+	f.generation++
+	f.deploys++
+	f.pods = model.Pods{Stopping: f.pods.Stopping}
+	f.order = f.order[:0]
+	for i := range f.procs {
+		p := &f.procs[i]
+		w.recount(p)
+		if p.state != seatEmpty && !p.stopping {
+			f.order = append(f.order, p.seat)
+		}
+	}
+	f.first = 0
+	if w.sc.Supervisor.Rollout.Strategy == model.OneByOne {
+		sort.Slice(f.order, func(i, j int) bool { return f.order[i] > f.order[j] })
+	} else {
+		n := uint64(f.deploys)
+		sort.Slice(f.order, func(i, j int) bool {
+			a, b := w.rnd.Draw(StreamVictim, n, uint64(f.order[i])), w.rnd.Draw(StreamVictim, n, uint64(f.order[j]))
+			return a < b || a == b && f.order[i] < f.order[j]
+		})
+	}
+	f.rolling, f.began = true, w.now
+	w.record(meter.Record{Kind: meter.RolloutBegan})
+	w.advanceRollout()
+}
+
+// advanceRollout makes the moves that the rollout's rules allow now.
+func (w *World) advanceRollout() {
+	f := &w.fleet
+	n := w.sc.Fleet.Workers
+	r := &w.sc.Supervisor.Rollout
+	for f.rolling {
+		if r.Done(n, f.pods) {
+			f.rolling = false
+			w.record(meter.Record{Kind: meter.RolloutFinished, Span: w.now.Sub(f.began)})
+			return
+		}
+		move := r.Next(n, f.pods)
+		moved := false
+		for ; move.Start > 0 && w.startProcess(); move.Start-- {
+			moved = true
+		}
+		for ; move.StopStarting > 0 && w.stopNext(false); move.StopStarting-- {
+			moved = true
+		}
+		for ; move.StopReady > 0 && w.stopNext(true); move.StopReady-- {
+			moved = true
+		}
+		if !moved {
+			return
+		}
+	}
+}
+
+// stopNext stops the next old process that is ready, or that is not.
+func (w *World) stopNext(ready bool) bool {
+	f := &w.fleet
+	for i := f.first; i < len(f.order); i++ {
+		p := &f.procs[f.order[i]]
+		if p.stopping || p.state == seatEmpty || p.member.Generation == f.generation {
+			if i == f.first {
+				f.first++
+			}
+			continue
+		}
+		if p.ready == ready {
+			w.stopProcess(p)
+			return true
+		}
+	}
+	return false
+}
+
+// stopProcess lets the supervisor stop a process by its documented sequence.
+func (w *World) stopProcess(p *process) {
+	w.uncount(p)
+	p.stopping = true
+	w.fleet.pods.Stopping++
+	plan := w.sc.Supervisor.Stop(w.now)
+	if plan.Term != protocol.Never {
+		w.at(plan.Term, event{kind: evTerm, seat: p.seat, life: p.life})
+	}
+	w.at(plan.Kill, event{kind: evKill, seat: p.seat, life: p.life})
+}
+
+// alive reports whether the life behind a claim still runs.
+func (w *World) alive(owner model.Member) bool {
+	p := &w.fleet.procs[owner.Seat]
+	return p.state == seatUp && uint64(p.life) == owner.Nonce
+}
+
+// progress returns how far the executions that run now have come, by job.
+func (f *fleet) progress(now protocol.Instant) map[protocol.JobKey]protocol.Duration {
+	live := make(map[protocol.JobKey]protocol.Duration)
+	for i := range f.procs {
+		for k := range f.procs[i].execs {
+			if x := &f.procs[i].execs[k]; x.state == execWorks || x.state == execLeaves {
+				live[x.job] = max(live[x.job], x.progress(now))
+			}
+		}
+	}
+	return live
+}

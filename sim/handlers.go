@@ -1,0 +1,219 @@
+package sim
+
+import (
+	"math/bits"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/meter"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+type execState uint8
+
+const (
+	execNone   execState = iota
+	execWorks            // towards its end
+	execLeaves           // it will notice its cancellation before its end
+	execUndoes           // its undo hooks run
+)
+
+// execution is the handler in one slot: what it still has to do, and when it will return.
+type execution struct {
+	job       protocol.JobKey
+	token     protocol.Token
+	work      protocol.Duration // all of the job's
+	base      protocol.Duration // done by earlier executions and saved
+	committed protocol.Duration // saved by now
+	began     protocol.Instant  // shifted by pauses, so that now-began is time worked
+	endAt     protocol.Instant
+	number    uint64 // of this execution of the job, from 1
+	turn      uint32 // voids events of earlier executions in this slot
+	kind      protocol.Kind
+	state     execState
+	cause     protocol.Cause
+	deaf      bool
+}
+
+func (x *execution) progress(now protocol.Instant) protocol.Duration {
+	return min(x.base+max(now.Sub(x.began), 0), x.work)
+}
+
+// What an execution draws, at addresses (job, execution, what).
+const (
+	drawDeaf uint64 = iota
+	drawCPUBound
+	drawFails
+	drawOOM
+	drawOOMPoint
+
+	drawsPerExecution
+)
+
+func (w *World) executionHappens(x *execution, what uint64, p model.PPB) bool {
+	return w.rnd.Happens(StreamExecution, uint64(x.job), x.number*drawsPerExecution+what, p)
+}
+
+func (w *World) startExecution(p *process, e *protocol.Effect) {
+	x := &p.execs[e.Slot]
+	j := &w.sc.Jobs[e.JobKind]
+	turn := x.turn + 1
+	*x = execution{job: e.Job, token: e.Token, kind: e.JobKind, turn: turn, state: execWorks, began: w.now}
+	if row := w.broker.Job(e.Job); row != nil {
+		x.work, x.base, x.number = row.Work, protocol.Duration(row.Cursor), uint64(row.Deliveries)
+	}
+	x.committed = x.base
+	x.deaf = w.executionHappens(x, drawDeaf, j.Deaf)
+	w.record(meter.Record{Kind: meter.ExecutionStarted, Job: x.job, Token: x.token, Work: x.base, Seat: p.seat})
+	x.endAt = w.now.Add(max(x.work-x.base, 0))
+	w.scheduleHandler(p, int(e.Slot))
+	if j.Save > 0 {
+		w.scheduleSave(p, int(e.Slot))
+	}
+	if w.executionHappens(x, drawCPUBound, j.CPUBound) {
+		x.deaf = true
+		p.blockedUntil = max(p.blockedUntil, x.endAt)
+	}
+	if w.executionHappens(x, drawOOM, j.OOM) {
+		hi, _ := bits.Mul64(uint64(x.work-x.base), w.rnd.Draw(StreamExecution, uint64(x.job), x.number*drawsPerExecution+drawOOMPoint))
+		w.at(w.now.Add(protocol.Duration(hi)), event{kind: evOutOfMemory, seat: p.seat, life: p.life, slot: int16(e.Slot), turn: x.turn})
+	}
+}
+
+func (w *World) scheduleHandler(p *process, slot int) {
+	x := &p.execs[slot]
+	w.at(x.endAt, event{kind: evHandler, seat: p.seat, life: p.life, slot: int16(slot), turn: x.turn})
+}
+
+// cancelExecution tells a handler to stop. It notices at its next checkpoint, unless it is
+// done before, or never looks.
+func (w *World) cancelExecution(p *process, e *protocol.Effect) {
+	x := &p.execs[e.Slot]
+	if x.token != e.Token || x.state != execWorks || x.deaf {
+		return
+	}
+	x.cause = e.Cause
+	at := w.now
+	if gap := w.sc.Jobs[x.kind].Checkpoint; gap > 0 {
+		at = x.began.Add((w.now.Sub(x.began)/gap + 1) * gap)
+	}
+	if at >= x.endAt {
+		return
+	}
+	x.endAt, x.state = at, execLeaves
+	x.turn++
+	w.scheduleHandler(p, int(e.Slot))
+}
+
+// onHandler is the return of a handler, at the end of its work or at a checkpoint.
+func (w *World) onHandler(p *process, e event) {
+	x := &p.execs[e.slot]
+	if x.turn != e.turn || x.state != execWorks && x.state != execLeaves {
+		return
+	}
+	j := &w.sc.Jobs[x.kind]
+	finished := x.state == execWorks
+	state := p.machine.Slots()[e.slot].State()
+	code, how := protocol.ReturnedError, meter.Interrupted
+	// A scope without hooks has nothing to undo; a handler that is done commits its scope
+	// only while it holds the claim.
+	clean := j.Undo <= 0 || x.progress(w.now) <= x.committed
+	switch {
+	case finished && w.executionHappens(x, drawFails, j.Fails):
+		how = meter.Failed
+	case finished:
+		code, how = protocol.ReturnedNil, meter.Succeeded
+		clean = clean || state != protocol.SlotZombie
+	case x.cause == protocol.ErrTimeout:
+		how = meter.Failed
+	}
+	if finished && how == meter.Succeeded {
+		w.learn(x)
+	}
+	w.endExecution(p, x, how, w.causeOfCancel(x.cause))
+	x.state = execNone
+	w.step(p, protocol.Returned(int(e.slot), code, clean))
+}
+
+func (w *World) endExecution(p *process, x *execution, how meter.How, cause meter.Cause) {
+	w.record(meter.Record{
+		Kind: meter.ExecutionEnded, Job: x.job, Token: x.token, Work: x.progress(w.now), Total: x.work, Span: x.base,
+		Count: int32(w.sc.Jobs[x.kind].Effects), How: how, Cause: cause, Seat: p.seat,
+	})
+}
+
+func (w *World) causeOfCancel(cause protocol.Cause) meter.Cause {
+	switch cause {
+	case protocol.ErrDraining, protocol.ErrHurry:
+		return meter.ByDeploy
+	case protocol.ErrLeaseLost:
+		return meter.ByLease
+	default:
+		return meter.ByOther
+	}
+}
+
+// killExecution is what the death of a process does to a handler.
+func (w *World) killExecution(p *process, slot int, cause meter.Cause) {
+	x := &p.execs[slot]
+	if x.state == execWorks || x.state == execLeaves {
+		w.endExecution(p, x, meter.Killed, cause)
+	}
+	x.state = execNone
+	x.turn++
+}
+
+func (w *World) onOutOfMemory(p *process, e event) {
+	if x := &p.execs[e.slot]; x.turn == e.turn && x.state == execWorks {
+		w.crash(p)
+	}
+}
+
+// scheduleSave queues the next point at which the handler saves its cursor.
+func (w *World) scheduleSave(p *process, slot int) {
+	x := &p.execs[slot]
+	every := w.sc.Jobs[x.kind].Save
+	point := (x.progress(w.now)/every + 1) * every
+	if at := x.began.Add(point - x.base); at < x.endAt {
+		w.at(at, event{kind: evSave, seat: p.seat, life: p.life, slot: int16(slot), turn: x.turn})
+	}
+}
+
+func (w *World) onSave(p *process, e event) {
+	x := &p.execs[e.slot]
+	if x.turn != e.turn || x.state != execWorks {
+		return
+	}
+	w.step(p, protocol.SaveCursor(int(e.slot), protocol.Cursor(x.progress(w.now)), false))
+	if p.life == e.life && x.turn == e.turn && x.state == execWorks {
+		w.scheduleSave(p, int(e.slot))
+	}
+}
+
+func (w *World) startUndo(p *process, e *protocol.Effect) {
+	x := &p.execs[e.Slot]
+	x.turn++
+	x.state = execUndoes
+	x.endAt = w.now.Add(w.sc.Jobs[e.JobKind].Undo)
+	w.at(x.endAt, event{kind: evUndo, seat: p.seat, life: p.life, slot: int16(e.Slot), turn: x.turn})
+}
+
+func (w *World) onUndo(p *process, e event) {
+	x := &p.execs[e.slot]
+	if x.turn != e.turn || x.state != execUndoes {
+		return
+	}
+	x.state = execNone
+	code := protocol.UndoDone
+	if w.rnd.Happens(StreamUndo, uint64(x.job), x.number, w.sc.Jobs[x.kind].UndoFails) {
+		code = protocol.UndoFailed
+	}
+	w.record(meter.Record{Kind: meter.UndoEnded, Job: x.job, Token: x.token, Seat: p.seat})
+	w.step(p, protocol.Undid(int(e.slot), code))
+}
+
+// learn counts a finished execution in its kind's histogram.
+func (w *World) learn(x *execution) {
+	ms := uint64(x.work / protocol.Millisecond)
+	b := max(bits.Len64(ms)-1, 0)
+	w.learned[int(x.kind)*protocol.BucketsPerKind+min(b, protocol.BucketsPerKind-1)]++
+}

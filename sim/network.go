@@ -1,0 +1,129 @@
+package sim
+
+import (
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// Each message draws its fate under its own address: latency, loss, and whether and when a
+// second copy arrives.
+const drawsPerMessage = 4
+
+// send puts an effect on the wire to the broker.
+func (w *World) send(p *process, e *protocol.Effect) {
+	n := p.sent * drawsPerMessage
+	p.sent++
+	net := &w.sc.Faults.Network
+	name := p.name()
+	if p.partitionedUntil > w.now || w.rnd.Happens(StreamMessage, name, n, net.Loss) {
+		return
+	}
+	req := model.Request{From: p.member, Effect: *e}
+	w.at(w.now.Add(w.latency(StreamMessage, name, n+1)), event{kind: evRequest, seat: p.seat, ref: w.requests.put(req)})
+	if w.rnd.Happens(StreamMessage, name, n+2, net.Duplicate) {
+		w.at(w.now.Add(w.latency(StreamMessage, name, n+3)), event{kind: evRequest, seat: p.seat, ref: w.requests.put(req)})
+	}
+}
+
+// hangUp is the end of a dead process's connection, by which the broker learns that nobody
+// waits for an answer any more. Behind a partition it learns nothing.
+func (w *World) hangUp(p *process) {
+	if p.partitionedUntil > w.now || p.member.Incarnation == 0 {
+		return
+	}
+	n := p.sent * drawsPerMessage
+	p.sent++
+	req := model.Request{From: p.member}
+	w.at(w.now.Add(w.latency(StreamMessage, p.name(), n+1)), event{kind: evHangup, seat: p.seat, ref: w.requests.put(req)})
+}
+
+func (w *World) onHangup(e event) {
+	w.broker.Hangup(w.requests.take(e.ref).From)
+}
+
+func (w *World) latency(s Stream, entity, index uint64) protocol.Duration {
+	if w.sc.Faults.Network.Latency == nil {
+		return 0
+	}
+	return protocol.Duration(w.sc.Faults.Network.Latency.Sample(w.rnd.Draw(s, entity, index)))
+}
+
+func (w *World) onRequest(e event) {
+	req := w.requests.take(e.ref)
+	w.stir(uint64(req.Effect.Kind)<<8|uint64(req.Effect.Verb), uint64(req.Effect.Job), uint64(req.Effect.Token)^req.Effect.Seq)
+	w.broker.Handle(w.now, req, &w.out)
+	w.flush()
+}
+
+func (w *World) onBrokerTick() {
+	if w.brokerTick != w.now {
+		return
+	}
+	w.brokerTick = protocol.Never
+	w.broker.Tick(w.now, &w.out)
+	w.flush()
+}
+
+// flush takes in what the broker did: facts become records, answers go on the wire, and its
+// one tick is moved when it is wanted earlier.
+func (w *World) flush() {
+	for i := range w.out.Facts {
+		w.recordFact(&w.out.Facts[i])
+	}
+	for i := 0; i < len(w.out.Answers); {
+		k := i
+		for w.out.Answers[k].More {
+			k++
+		}
+		w.sendAnswer(w.out.Answers[i : k+1])
+		i = k + 1
+	}
+	w.out.Reset()
+	if at := w.broker.Deadline(); at < w.brokerTick {
+		w.brokerTick = max(at, w.now)
+		w.at(at, event{kind: evBroker})
+	}
+}
+
+// sendAnswer puts one message to a worker on the wire.
+func (w *World) sendAnswer(parts []model.Answer) {
+	to := &parts[0].To
+	p := &w.fleet.procs[to.Seat]
+	n := p.answered * drawsPerMessage
+	p.answered++
+	net := &w.sc.Faults.Network
+	name := p.name()
+	if p.partitionedUntil > w.now || w.rnd.Happens(StreamAnswer, name, n, net.Loss) {
+		return
+	}
+	late := protocol.Duration(0)
+	if w.slowUntil > w.now {
+		late = w.sc.Faults.SlowBy
+	}
+	e := event{kind: evAnswer, seat: to.Seat, life: uint32(to.Nonce)}
+	e.ref = w.chain(parts)
+	w.at(w.now.Add(late+w.latency(StreamAnswer, name, n+1)), e)
+	if w.rnd.Happens(StreamAnswer, name, n+2, net.Duplicate) {
+		e.ref = w.chain(parts)
+		w.at(w.now.Add(late+w.latency(StreamAnswer, name, n+3)), e)
+	}
+}
+
+func (w *World) chain(parts []model.Answer) int32 {
+	next := int32(-1)
+	for i := len(parts) - 1; i >= 0; i-- {
+		next = w.answers.put(answerNode{parts[i].Event, next})
+	}
+	return next
+}
+
+// onAnswer delivers the parts of one message with nothing in between.
+func (w *World) onAnswer(p *process, e event) {
+	for ref := e.ref; ref >= 0; {
+		node := w.answers.take(ref)
+		ref = node.next
+		if p.life == e.life && p.state == seatUp {
+			w.step(p, node.event)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package sim
+
+import (
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/meter"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// seatState is what a seat of the fleet holds.
+type seatState uint8
+
+const (
+	seatEmpty    seatState = iota
+	seatStarting           // a process that has not begun to run
+	seatUp                 // a process that runs
+)
+
+// process is one seat and the life that is in it.
+type process struct {
+	machine protocol.Machine
+	member  model.Member
+	execs   []execution // one per slot
+
+	tickAt           protocol.Instant // of the one queued tick that counts
+	pausedUntil      protocol.Instant
+	blockedUntil     protocol.Instant // an execution starves the process
+	partitionedUntil protocol.Instant
+	termAt           protocol.Instant // when it was told to stop; Never before
+	sent, answered   uint64           // messages of this life, which name their draws
+
+	seat      int32
+	life      uint32 // lives of this seat so far
+	drift     int64  // of its clock, in parts per million
+	state     seatState
+	ready     bool
+	stopping  bool        // chosen to be stopped; not counted as part of the fleet any more
+	lastCause meter.Cause // how the life before this one ended
+	faults    [3]uint64   // crashes, pauses and partitions drawn so far
+}
+
+// name identifies a life in the addresses of random numbers.
+func (p *process) name() uint64 { return uint64(p.seat)<<32 | uint64(p.life) }
+
+// busyUntil returns until when the process takes nothing in.
+func (p *process) busyUntil(now protocol.Instant) protocol.Instant {
+	return max(p.pausedUntil, p.blockedUntil, now)
+}
+
+// local converts an instant to the clock of the process.
+func (p *process) local(t protocol.Instant) protocol.Instant {
+	if p.drift == 0 || t == protocol.Never {
+		return t
+	}
+	return t + t/1_000_000*protocol.Instant(p.drift) + t%1_000_000*protocol.Instant(p.drift)/1_000_000
+}
+
+// global returns the first instant at which the clock of the process shows at least t.
+func (p *process) global(t protocol.Instant) protocol.Instant {
+	if p.drift == 0 || t == protocol.Never {
+		return t
+	}
+	g := t
+	for range 4 { // each turn shrinks the error by the drift
+		g -= p.local(g) - t
+	}
+	for p.local(g) < t {
+		g++
+	}
+	return g
+}
+
+// step gives an event to the machine and carries out what it asks for.
+func (w *World) step(p *process, ev protocol.Event) {
+	w.stir(uint64(ev.Kind)<<16|uint64(ev.Code)<<8|uint64(uint32(ev.Slot)), uint64(ev.Job)^uint64(ev.At), uint64(ev.Token)^ev.Seq)
+	if w.observer != nil {
+		w.observer(Observation{At: w.now, Kind: SawEvent, Seat: p.seat, Life: p.life, Event: ev})
+	}
+	w.fx.Reset()
+	p.machine.Step(p.local(w.now), ev, w.fx)
+	p.member.Incarnation = p.machine.Incarnation()
+	life := p.life
+	for _, e := range w.fx.All() {
+		w.carryOut(p, &e)
+	}
+	if p.life != life || p.state != seatUp {
+		return
+	}
+	if !p.ready && p.machine.Phase() == protocol.PhaseServing {
+		w.becomeReady(p)
+	}
+	w.scheduleTick(p)
+}
+
+// scheduleTick keeps one tick queued per process, moved only when it is wanted earlier: a
+// deadline that moved later re-checks when the tick fires.
+func (w *World) scheduleTick(p *process) {
+	if at := p.global(p.machine.Deadline()); at < p.tickAt {
+		p.tickAt = at
+		w.at(at, event{kind: evTick, seat: p.seat, life: p.life})
+	}
+}
+
+func (w *World) onTick(p *process) {
+	if w.now < p.tickAt {
+		return // one that was overtaken
+	}
+	p.tickAt = protocol.Never
+	if p.local(w.now) < p.machine.Deadline() {
+		w.scheduleTick(p)
+		return
+	}
+	w.step(p, protocol.Event{Kind: protocol.Tick})
+}
+
+// carryOut does what the machine asked for.
+func (w *World) carryOut(p *process, e *protocol.Effect) {
+	if w.observer != nil {
+		w.observer(Observation{At: w.now, Kind: SawEffect, Seat: p.seat, Life: p.life, Effect: *e})
+	}
+	switch e.Kind {
+	case protocol.Register, protocol.Going, protocol.Claim, protocol.Withdraw, protocol.Renew, protocol.Save, protocol.Settle:
+		w.send(p, e)
+	case protocol.Start:
+		w.startExecution(p, e)
+	case protocol.Cancel:
+		w.cancelExecution(p, e)
+	case protocol.Undo:
+		w.startUndo(p, e)
+	case protocol.CommitSegment:
+		x := &p.execs[e.Slot]
+		x.committed = max(x.committed, protocol.Duration(e.Cursor))
+	case protocol.Note:
+		w.record(meter.Record{Kind: meter.HandlerNoted, Note: e.Note, Job: e.Job, Count: e.Want, Seat: p.seat})
+	case protocol.Line:
+		w.record(meter.Record{Kind: meter.LedgerLine, Outcome: e.Outcome, Job: e.Job, Span: e.Span, Seat: p.seat})
+	case protocol.Exit:
+		w.exit(p, e)
+	}
+}
+
+// onUp begins the life of a process: from here on it runs.
+func (w *World) onUp(p *process) {
+	w.uncount(p)
+	p.state = seatUp
+	w.recount(p)
+	cfg := &w.configs[0]
+	if p.member.Generation > 0 {
+		cfg = &w.configs[1]
+	}
+	mem := w.fleet.memory(p, cfg)
+	p.machine.Init(cfg, mem, w.rnd.Draw(StreamSeed, p.name(), 0)|1)
+	p.tickAt = protocol.Never
+	w.step(p, protocol.Event{Kind: protocol.Tick})
+}
+
+// onTerm delivers SIGTERM.
+func (w *World) onTerm(p *process) {
+	p.termAt = w.now
+	w.record(meter.Record{Kind: meter.StopAsked, Seat: p.seat})
+	if p.state != seatUp { // nothing runs yet that could be told
+		w.gone(p, meter.ByDeploy)
+		return
+	}
+	w.teach(p)
+	w.step(p, protocol.StopBySignal(protocol.SIGTERM, protocol.Never))
+}
+
+// exit ends a process by its own decision.
+func (w *World) exit(p *process, e *protocol.Effect) {
+	w.record(meter.Record{Kind: meter.ProcessExited, Span: w.sinceTerm(p), Status: e.Status, Seat: p.seat})
+	w.gone(p, meter.ByDeploy)
+}
+
+// kill is SIGKILL at the end of the grace.
+func (w *World) kill(p *process) {
+	w.record(meter.Record{Kind: meter.ProcessKilled, Span: w.sinceTerm(p), Seat: p.seat})
+	w.gone(p, meter.ByDeploy)
+}
+
+// crash ends a process by a fault. Its supervisor starts it again in its seat, unless it
+// was being stopped anyway.
+func (w *World) crash(p *process) {
+	w.record(meter.Record{Kind: meter.ProcessCrashed, Seat: p.seat})
+	if p.stopping {
+		w.gone(p, meter.ByCrash)
+		return
+	}
+	w.endLife(p, meter.ByCrash)
+	w.beginLife(p, p.member.Generation)
+}
+
+func (w *World) sinceTerm(p *process) protocol.Duration {
+	if p.termAt == protocol.Never {
+		return 0
+	}
+	return w.now.Sub(p.termAt)
+}
+
+// endLife kills whatever runs in a process. Its claims stay with the broker.
+func (w *World) endLife(p *process, cause meter.Cause) {
+	for i := range p.execs {
+		w.killExecution(p, i, cause)
+	}
+	w.hangUp(p)
+	w.uncount(p)
+	p.lastCause = cause
+	p.ready = false
+	p.life++ // voids whatever is queued for it
+	p.state = seatEmpty
+}
+
+// teach gives an adaptive machine what was learned about execution times, as a worker does
+// that keeps a histogram per kind.
+func (w *World) teach(p *process) {
+	if w.preset.Policy.Estimates == protocol.NoEstimates && w.preset.Policy.LateClaim != protocol.RunLateClaimIfShort {
+		return
+	}
+	for i, n := range w.learned {
+		if n > 0 {
+			w.step(p, protocol.Estimate(protocol.Kind(i/protocol.BucketsPerKind), i%protocol.BucketsPerKind, n))
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package sim
+
+import (
+	"math/bits"
+
+	"github.com/quiesce/quiesce/model"
+)
+
+// Stream is a purpose for which random numbers are used. Numbers are addressed, not drawn
+// in turn: what one purpose or entity uses never shifts what another gets.
+type Stream uint8
+
+// Streams. Those before messages come from outside of the workers and are the same under
+// every policy; the others follow what the policy does.
+const (
+	StreamArrival   Stream = iota // gap before job n of a kind
+	StreamWork                    // work of job n of a kind
+	StreamStart                   // start-up time of process n in a seat
+	StreamCrash                   // gap before crash n of a seat
+	StreamPause                   // gap before, and length of, pause n of a seat
+	StreamPartition               // likewise
+	StreamSlow                    // likewise, of the broker
+	StreamFailover                // gap before failover n
+	StreamDrift                   // clock drift of a seat
+	StreamVictim                  // order in which a rollout stops its seats
+	StreamExecution               // how execution n of a job behaves
+	StreamUndo                    // whether its undo fails
+	StreamSeed                    // seed of a machine's jitter
+	StreamMessage                 // fate of message n of a process
+	StreamAnswer                  // fate of answer n to a process
+
+	streams
+)
+
+// Address names one random number.
+type Address struct {
+	Stream Stream
+	Entity uint64
+	Index  uint64
+}
+
+// Random is the source of every chance in a run: a hash of the seed and an address, with
+// sparse overrides. Replaying is running again; shrinking a story is setting overrides to
+// zero, the harmless value.
+type Random struct {
+	key       uint64
+	overrides map[Address]uint64 // looked up, never ranged over
+}
+
+// NewRandom returns the random numbers of a seed.
+func NewRandom(seed uint64, overrides map[Address]uint64) Random {
+	return Random{key: mix(seed ^ 0x9e3779b97f4a7c15), overrides: overrides}
+}
+
+// Draw returns the uniformly distributed 64-bit number at an address.
+func (r *Random) Draw(s Stream, entity, index uint64) uint64 {
+	if r.overrides != nil {
+		if v, ok := r.overrides[Address{s, entity, index}]; ok {
+			return v
+		}
+	}
+	h := mix(r.key + uint64(s+1)*0xa0761d6478bd642f)
+	h = mix(h ^ (entity+1)*0xe7037ed1a0b428db)
+	return mix(h ^ (index+1)*0x8ebc6af09c88c6e3)
+}
+
+// mix is the finaliser of splitmix64 (Steele, Lea and Flood, 2014).
+func mix(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// Choose returns one of n choices; 0 is the harmless one.
+func (r *Random) Choose(s Stream, entity, index uint64, n int) int {
+	hi, _ := bits.Mul64(r.Draw(s, entity, index), uint64(n))
+	return int(hi)
+}
+
+// Happens reports whether something of probability p happens. An override of 0 says no.
+func (r *Random) Happens(s Stream, entity, index uint64, p model.PPB) bool {
+	if p <= 0 {
+		return false
+	}
+	hi, _ := bits.Mul64(r.Draw(s, entity, index), uint64(model.Certain))
+	return hi >= uint64(model.Certain-p)
+}

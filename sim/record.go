@@ -1,0 +1,110 @@
+package sim
+
+import (
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/meter"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// ObservationKind tags an Observation.
+type ObservationKind uint8
+
+// Observations.
+const (
+	SawEvent  ObservationKind = iota // an event given to a machine
+	SawEffect                        // an effect a machine asked for
+	SawRecord                        // something the meter was told
+	SawFault                         // a fault began or ended
+)
+
+// Observation is one thing that happened in a world, for those who look on.
+type Observation struct {
+	At     protocol.Instant
+	Kind   ObservationKind
+	Seat   int32
+	Life   uint32
+	Event  protocol.Event
+	Effect protocol.Effect
+	Record meter.Record
+	Text   string
+}
+
+func (w *World) note(what string, p *process) {
+	if w.observer != nil {
+		w.observer(Observation{At: w.now, Kind: SawFault, Seat: p.seat, Life: p.life, Text: what})
+	}
+}
+
+// record tells the meter.
+func (w *World) record(r meter.Record) {
+	r.At, r.Deploy = w.now, w.fleet.deploys
+	w.stir(uint64(r.Kind)<<8|uint64(r.How), uint64(r.Job), uint64(r.Work))
+	if w.observer != nil {
+		w.observer(Observation{At: w.now, Kind: SawRecord, Seat: r.Seat, Record: r})
+	}
+	w.meter.Add(r)
+}
+
+// recordFact translates what the broker did, adding what only the fleet knows: why.
+func (w *World) recordFact(f *model.Fact) {
+	r := meter.Record{Job: f.Job, Token: f.Token, Verb: f.Verb, Reason: f.Reason, Eroded: f.Eroded, Seat: f.Seat}
+	switch f.Kind {
+	case model.Claimed:
+		r.Kind = meter.ClaimGranted
+	case model.LeaseRanOut:
+		r.Kind = meter.LeaseExpired
+		r.Cause = w.causeOfExpiry(f)
+	case model.ClaimSettled:
+		r.Kind = meter.ClaimEnded
+		r.Cause = w.causeOfRelease(f)
+	case model.Finished:
+		r.Kind = meter.JobFinished
+	case model.DeadLettered:
+		r.Kind = meter.JobDead
+	case model.Quarantined:
+		r.Kind = meter.JobQuarantined
+	case model.JobCancelled:
+		r.Kind = meter.JobCancelled
+	case model.GrewStarving:
+		r.Kind = meter.JobStarving
+	case model.Forgotten:
+		r.Kind = meter.JobForgotten
+	}
+	w.record(r)
+}
+
+func (w *World) causeOfExpiry(f *model.Fact) meter.Cause {
+	row := w.broker.Job(f.Job)
+	if row == nil {
+		return meter.ByOther
+	}
+	return w.causeOfSilence(row.Owner)
+}
+
+// causeOfSilence says why a holder does not renew its claim any more.
+func (w *World) causeOfSilence(owner model.Member) meter.Cause {
+	p := &w.fleet.procs[owner.Seat]
+	switch {
+	case owner.Nonce != uint64(p.life):
+		return p.lastCause
+	case p.stopping:
+		return meter.ByDeploy
+	default:
+		return meter.ByLease
+	}
+}
+
+func (w *World) causeOfRelease(f *model.Fact) meter.Cause {
+	switch {
+	case f.Verb == protocol.Refuse:
+		return meter.ByRefusal
+	case f.Reason == protocol.BecauseDistrust:
+		return meter.ByLease
+	case f.Reason == protocol.BecauseDrain || f.Reason == protocol.BecauseHurry || f.Reason == protocol.BecauseLate:
+		return meter.ByDeploy
+	case w.fleet.procs[f.Seat].stopping:
+		return meter.ByDeploy
+	default:
+		return meter.ByOther
+	}
+}

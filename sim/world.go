@@ -1,0 +1,294 @@
+package sim
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/meter"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// eventKind tags an event. The order is the order in which events of one instant fire.
+type eventKind uint8
+
+const (
+	evArrival eventKind = iota
+	evDeploy
+	evCrash
+	evPause
+	evResume
+	evPartition
+	evSlow
+	evFailover
+	evUp
+	evTerm
+	evKill
+	evRequest
+	evHangup
+	evBroker
+	evAnswer
+	evHandler
+	evOutOfMemory
+	evSave
+	evUndo
+	evTick
+)
+
+// event is one pending event. seat and life say whom it is for: an event for an earlier
+// life of a seat is void, and so is one for an earlier turn of a slot.
+type event struct {
+	kind eventKind
+	slot int16
+	seat int32
+	life uint32
+	turn uint32
+	ref  int32 // evRequest, evAnswer: the content; evArrival: the kind
+}
+
+// answerNode is one event of an answer on its way to a worker; next is the one that is
+// delivered right after it, or -1.
+type answerNode struct {
+	event protocol.Event
+	next  int32
+}
+
+// World is one run of a scenario under one policy with one seed.
+type World struct {
+	sc       *model.Scenario
+	preset   model.Preset
+	rnd      Random
+	now      protocol.Instant
+	end      protocol.Instant
+	queue    eventQueue
+	events   slab[event]
+	requests slab[model.Request]
+	answers  slab[answerNode]
+
+	broker     *model.Broker
+	brokerTick protocol.Instant // of the one tick that counts
+	out        model.Outbox
+	fx         *protocol.Effects
+	slowUntil  protocol.Instant
+
+	configs [2]protocol.Config // of generation 0, and of all later ones
+	fleet   fleet
+	arrival arrivals
+	learned []uint32 // finished executions by kind and bucket, for adaptive drains
+
+	meter    *meter.Meter
+	count    int64
+	hash     uint64
+	observer func(Observation)
+}
+
+// NewWorld returns a world at its beginning. overrides may be nil.
+func NewWorld(sc *model.Scenario, preset model.Preset, seed uint64, overrides map[Address]uint64) (*World, error) {
+	w := &World{
+		sc: sc, preset: preset, rnd: NewRandom(seed, overrides),
+		end: protocol.Instant(sc.Duration), brokerTick: protocol.Never,
+		fx:      protocol.NewEffects(sc.Fleet.Slots, 1),
+		learned: make([]uint32, len(sc.Jobs)*protocol.BucketsPerKind),
+		hash:    seed,
+	}
+	w.configure()
+	w.fleet.init(sc)
+	bc := brokerConfig(sc, preset, w.configs[0].Park)
+	w.broker = model.NewBroker(&bc, len(w.fleet.procs), sc.Fleet.Slots)
+	w.meter = meter.New(meter.Window{
+		From: protocol.Instant(sc.Warmup), Until: w.end, Cooldown: 2 * sc.Queue.Lease,
+		Keep: bc.MaxMessageAge + bc.Journal,
+	})
+	if err := w.arrival.open(w); err != nil {
+		return nil, err
+	}
+	w.scheduleFaults()
+	w.scheduleDeploys()
+	for range sc.Fleet.Workers {
+		w.startProcess()
+	}
+	return w, nil
+}
+
+// Observe makes f see everything that happens from now on. It must not keep what it is
+// shown.
+func (w *World) Observe(f func(Observation)) { w.observer = f }
+
+// Run runs the world to its end and returns what was measured. stop is asked now and then
+// whether to give up; it may be nil.
+func (w *World) Run(stop func() bool) (*meter.Row, error) {
+	defer w.arrival.close()
+	for w.queue.len() > 0 && w.queue.heap[0].at <= w.end {
+		e := w.queue.pop()
+		w.now = e.at
+		w.count++
+		if err := w.dispatch(w.events.take(e.ref), e.ref); err != nil {
+			return nil, err
+		}
+		if w.count&0xffff == 0 && stop != nil && stop() {
+			return nil, ErrStopped
+		}
+	}
+	w.now = w.end
+	row := w.finish()
+	return row, nil
+}
+
+// TraceHash identifies everything that happened so far.
+func (w *World) TraceHash() uint64 { return w.hash }
+
+// Now returns the simulated instant.
+func (w *World) Now() protocol.Instant { return w.now }
+
+func (w *World) at(t protocol.Instant, e event) {
+	w.queue.push(max(t, w.now), uint8(e.kind), w.events.put(e))
+}
+
+// stir mixes what happened into the trace hash.
+func (w *World) stir(a, b, c uint64) {
+	h := w.hash
+	h = bits.RotateLeft64(h^a, 25) * 0x9fb21c651e98df25
+	h = bits.RotateLeft64(h^b, 29) * 0x9e3779b97f4a7c15
+	w.hash = bits.RotateLeft64(h^c, 31) * 0xd6e8feb86659fd93
+}
+
+func (w *World) dispatch(e event, ref int32) error {
+	w.stir(uint64(w.now), uint64(e.kind)<<48|uint64(uint32(e.seat))<<8|uint64(uint8(e.slot)), uint64(e.life)<<32|uint64(e.turn))
+	switch e.kind {
+	case evArrival:
+		return w.arrive(e)
+	case evDeploy:
+		w.deploy()
+	case evCrash:
+		w.onCrash(e)
+	case evPause:
+		w.onPause(e)
+	case evPartition:
+		w.onPartition(e)
+	case evSlow:
+		w.onSlow(e)
+	case evFailover:
+		w.onFailover(e)
+	case evRequest:
+		w.onRequest(e)
+	case evHangup:
+		w.onHangup(e)
+	case evBroker:
+		w.onBrokerTick()
+	default:
+		w.dispatchToProcess(e)
+	}
+	return nil
+}
+
+// dispatchToProcess hands an event to the life it is for. A process that stands still, or
+// that is kept busy, takes it in when it runs again; only SIGKILL and the like do not wait.
+func (w *World) dispatchToProcess(e event) {
+	p := &w.fleet.procs[e.seat]
+	if p.life != e.life || p.state == seatEmpty {
+		w.drop(e)
+		return
+	}
+	switch e.kind {
+	case evUp:
+		w.onUp(p)
+		return
+	case evKill:
+		w.kill(p)
+		return
+	case evResume:
+		w.onResume(p)
+		return
+	case evHandler:
+		w.onHandler(p, e)
+		return
+	case evOutOfMemory:
+		w.onOutOfMemory(p, e)
+		return
+	}
+	if until := p.busyUntil(w.now); until > w.now {
+		w.at(until, e)
+		return
+	}
+	switch e.kind {
+	case evTerm:
+		w.onTerm(p)
+	case evAnswer:
+		w.onAnswer(p, e)
+	case evSave:
+		w.onSave(p, e)
+	case evUndo:
+		w.onUndo(p, e)
+	case evTick:
+		w.onTick(p)
+	}
+}
+
+// drop gives back what a void event carried.
+func (w *World) drop(e event) {
+	if e.kind == evAnswer {
+		for ref := e.ref; ref >= 0; {
+			ref = w.answers.take(ref).next
+		}
+	}
+}
+
+func (w *World) finish() *meter.Row {
+	live := w.fleet.progress(w.now)
+	row := w.meter.Finish(func(job protocol.JobKey) (meter.Ending, protocol.Duration) {
+		r := w.broker.Job(job)
+		if r == nil {
+			return meter.Ending{}, 0
+		}
+		return meter.Ending{
+			Known:   true,
+			Claimed: r.State == model.JobClaimed,
+			Alive:   w.alive(r.Owner),
+			Rescued: w.preset.Rescue != model.NoRescue,
+			Cause:   w.causeOfSilence(r.Owner),
+		}, max(live[job], protocol.Duration(r.Cursor))
+	})
+	row.Counts[meter.Events] = w.count
+	row.TraceHash = w.hash
+	return row
+}
+
+// configure derives the workers' configurations from the scenario and the policy.
+func (w *World) configure() {
+	sc := w.sc
+	base := protocol.Config{
+		Policy: w.preset.Policy, Queues: 1,
+		Lease: sc.Queue.Lease, Heartbeat: sc.Queue.Heartbeat, Margin: sc.Queue.Margin,
+		DriftPPM: sc.Queue.DriftPPM, Park: sc.Queue.Park,
+		Grace: sc.Supervisor.WorkerGrace(), Deviations: w.preset.Deviations,
+	}.WithDefaults()
+	for generation := range w.configs {
+		cfg := base
+		cfg.Kinds = make([]protocol.KindConfig, len(sc.Jobs))
+		for k := range sc.Jobs {
+			j := &sc.Jobs[k]
+			cfg.Kinds[k] = protocol.KindConfig{
+				MinVersion: j.Version, MaxVersion: j.Version, Gap: j.Declared, Timeout: j.Timeout,
+				Undo: j.Undo + j.Undo/4, // a careful author declares more than the hooks take
+			}
+			if generation > 0 {
+				cfg.Kinds[k].MaxVersion = max(j.Version, j.NewVersion)
+			}
+		}
+		w.configs[generation] = cfg
+	}
+}
+
+func brokerConfig(sc *model.Scenario, p model.Preset, park protocol.Duration) model.BrokerConfig {
+	q := &sc.Queue
+	return model.BrokerConfig{
+		Lease: q.Lease, Park: park, Rescue: p.Rescue,
+		SweepPeriod: q.SweepPeriod, SweepSlack: q.SweepSlack, OnExpiry: q.OnExpiry,
+		MaxFailures: q.MaxFailures, Poison: q.Poison, Starving: q.Starving,
+		CountAtClaim: q.CountAtClaim, MaxAttempts: q.MaxAttempts, Backoff: q.Backoff,
+		MaxMessageAge: q.MaxMessageAge, Journal: sc.Faults.ForgetFor, Deviations: p.Deviations,
+	}
+}
+
+// ErrStopped reports a run that was given up before its end.
+var ErrStopped = fmt.Errorf("sim: stopped before the end of the run")
