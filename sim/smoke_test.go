@@ -33,7 +33,7 @@ func fiveMinuteLease() *model.Scenario {
 	}
 }
 
-func TestSmoke(t *testing.T) {
+func TestSmokeAll(t *testing.T) {
 	for _, name := range []string{"none", "crash-only", "drain", "hybrid", "adaptive", "release-now", "finish-only", "deaf", "drain+sweep"} {
 		pre, _ := model.PresetNamed(name)
 		start := time.Now()
@@ -53,4 +53,16 @@ func TestSmoke(t *testing.T) {
 			}
 		}
 	}
+}
+
+func BenchmarkHybrid(b *testing.B) {
+	pre, _ := model.PresetNamed("hybrid")
+	b.ReportAllocs()
+	var n int64
+	for i := 0; i < b.N; i++ {
+		w, _ := NewWorld(fiveMinuteLease(), pre, 1, nil)
+		_, _ = w.Run(nil)
+		n += w.count
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(n), "ns/event")
 }

@@ -21,6 +21,7 @@ type Meter struct {
 	stalled level      // jobs that wait for their next execution after an interruption
 	begun   level      // jobs that were started and are not finished
 	ended   []endedJob // in order of time, kept for a while
+	gone    int        // of those, dropped already
 }
 
 type endedJob struct {
@@ -104,19 +105,20 @@ func (m *Meter) Add(r Record) {
 
 // forget drops jobs that ended long enough ago.
 func (m *Meter) forget(now protocol.Instant) {
-	k := 0
-	for k < len(m.ended) && m.ended[k].at.Add(m.window.Keep) < now {
-		switch j := m.jobs.Get(uint64(m.ended[k].job)); {
+	for m.gone < len(m.ended) && m.ended[m.gone].at.Add(m.window.Keep) < now {
+		e := m.ended[m.gone]
+		m.gone++
+		switch j := m.jobs.Get(uint64(e.job)); {
 		case j == nil || !j.ended:
 		case j.running > 0: // a zombie still works on it
-			m.ended = append(m.ended, endedJob{now, m.ended[k].job})
+			m.ended = append(m.ended, endedJob{now, e.job})
 		default:
-			m.jobs.Drop(uint64(m.ended[k].job))
+			m.jobs.Drop(uint64(e.job))
 		}
-		k++
 	}
-	if k == len(m.ended) || k > 1024 {
-		m.ended = append(m.ended[:0], m.ended[k:]...)
+	if m.gone > 1024 && m.gone > len(m.ended)/2 {
+		m.ended = append(m.ended[:0], m.ended[m.gone:]...)
+		m.gone = 0
 	}
 }
 
@@ -144,10 +146,10 @@ func (m *Meter) endedProcess(r Record) {
 
 // Ending says what the broker and the fleet know of a job at the end of the run.
 type Ending struct {
-	Known   bool // the broker has a row of it
-	Claimed bool // under a claim that was not settled
-	Alive   bool // whose holder lives
-	Rescued bool // an open claim of a dead holder ends by itself sooner or later
+	Known   bool  // the broker has a row of it
+	Claimed bool  // under a claim that was not settled
+	Alive   bool  // whose holder lives
+	Rescued bool  // an open claim of a dead holder ends by itself sooner or later
 	Cause   Cause // of the holder's death
 }
 

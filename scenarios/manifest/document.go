@@ -1,0 +1,136 @@
+package manifest
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// document is one object of a file: enough of it to be chosen.
+type document struct {
+	node       *yaml.Node
+	kind       string
+	apiVersion string
+	name       string
+	namespace  string
+	line       int
+}
+
+func (d document) String() string { return strings.ToLower(d.kind) + "/" + d.name }
+
+// documents returns the workloads of the file. Objects of other kinds are passed over, unless
+// there is nothing else: then the error tells what was found instead.
+func (s *source) documents() ([]document, error) {
+	roots, err := s.roots()
+	if err != nil {
+		return nil, err
+	}
+	var workloads, others []document
+	for _, root := range roots {
+		doc, err := s.head(root)
+		switch {
+		case err != nil:
+			return nil, err
+		case doc.kind == "":
+			continue
+		case isWorkload(doc.kind, doc.apiVersion):
+			workloads = append(workloads, doc)
+		default:
+			others = append(others, doc)
+		}
+	}
+	switch {
+	case len(workloads) > 0:
+		return workloads, nil
+	case len(others) > 0:
+		return nil, s.noWorkload(others)
+	}
+	return nil, s.stranger(roots)
+}
+
+// roots splits the stream, and unpacks the items of a List. A List inside a List is left as it
+// is: kubectl writes none, and an alias could make one that contains itself.
+func (s *source) roots() ([]*yaml.Node, error) {
+	var roots []*yaml.Node
+	dec := yaml.NewDecoder(bytes.NewReader(s.data))
+	for {
+		var doc yaml.Node
+		err := dec.Decode(&doc)
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, s.syntaxError(err)
+		}
+		if len(doc.Content) == 0 {
+			continue
+		}
+		r := &reader{src: s}
+		root := doc.Content[0]
+		if root.Kind == yaml.MappingNode && r.plainText(root, "kind") == "List" {
+			roots = append(roots, r.items(root, "items")...)
+		} else if !isNull(root) {
+			roots = append(roots, root)
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+	}
+	return roots, nil
+}
+
+// head reads what a workload is chosen by. What is no Kubernetes object at all has no kind.
+func (s *source) head(node *yaml.Node) (document, error) {
+	node = resolve(node)
+	if node.Kind != yaml.MappingNode {
+		return document{}, nil
+	}
+	r := &reader{src: s}
+	doc := document{node: node, line: node.Line, kind: r.text(node, "kind")}
+	if proper, wrong := properKind(doc.kind); wrong {
+		r.fail(r.child(node, "kind"), "kind", fmt.Sprintf("%q is not a kind", doc.kind), "write "+proper)
+	}
+	if _, ok := kinds[doc.kind]; ok {
+		doc.apiVersion = r.text(node, "apiVersion")
+	}
+	if isWorkload(doc.kind, doc.apiVersion) {
+		meta := r.mapping(node, "metadata")
+		doc.namespace = r.name(meta, "namespace")
+		if doc.name = r.name(meta, "name"); doc.name == "" {
+			doc.name = r.name(meta, "generateName")
+		}
+		if doc.name == "" {
+			r.fail(node, "metadata.name", "is not set", "give the "+doc.kind+" a name")
+		}
+	}
+	return doc, r.err
+}
+
+// noWorkload lists the kinds that were found, each once with all its lines.
+func (s *source) noWorkload(docs []document) error {
+	lines := make(map[string][]string)
+	var order []string
+	for _, doc := range docs {
+		if lines[doc.kind] == nil {
+			order = append(order, doc.kind)
+		}
+		lines[doc.kind] = append(lines[doc.kind], fmt.Sprint(doc.line))
+	}
+	var found []string
+	for _, name := range order {
+		word := "line"
+		if len(lines[name]) > 1 {
+			word = "lines"
+		}
+		found = append(found, fmt.Sprintf("%s (%s %s)", name, word, strings.Join(lines[name], ", ")))
+	}
+	remedy := "name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"
+	if lines["Kustomization"] != nil {
+		remedy = "build it first: kubectl kustomize . > rendered.yaml"
+	}
+	return s.refuse("holds no workload; found "+strings.Join(found, ", "), remedy)
+}

@@ -1,0 +1,96 @@
+package manifest
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Load reads the file at path and returns the workload that selector names; see [Parse].
+func Load(path, selector string) (*Workload, error) {
+	data, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(path, data, selector)
+}
+
+// Parse returns one workload out of data, the text of the manifest called name. The selector
+// is "name", "kind/name" or "namespace/kind/name", with the kind in any case; it may be empty
+// when there is only one workload. Workloads that are not selected are not read, so they may
+// be wrong. Every error is an [*Error]; data is not kept.
+func Parse(name string, data []byte, selector string) (*Workload, error) {
+	src, docs, err := open(name, data)
+	if err != nil {
+		return nil, err
+	}
+	doc, err := choose(src, docs, selector)
+	if err != nil {
+		return nil, err
+	}
+	return read(src, doc)
+}
+
+// List reads every workload in data, in the order of the file. The first one that is wrong
+// ends the reading; a file without any is an error, as in [Parse].
+func List(name string, data []byte) ([]Workload, error) {
+	src, docs, err := open(name, data)
+	if err != nil {
+		return nil, err
+	}
+	var all []Workload
+	for _, doc := range docs {
+		w, err := read(src, doc)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, *w)
+	}
+	return all, nil
+}
+
+// open returns the workloads of a file, unread, and at least one of them.
+func open(name string, data []byte) (*source, []document, error) {
+	src, err := newSource(name, data)
+	if err != nil {
+		return nil, nil, err
+	}
+	docs, err := src.documents()
+	if err != nil {
+		return nil, nil, err
+	}
+	return src, docs, nil
+}
+
+// readFile takes pipes as well as files, so that rendered templates can be handed over without
+// a temporary file; hence the limit on the reading, not on the size.
+func readFile(path string) ([]byte, error) {
+	refuse := (&source{file: path}).refuse
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return nil, refuse("is a directory", "name one file; render a chart with `helm template "+path+
+			" > rendered.yaml`, a kustomization with `kubectl kustomize "+path+" > rendered.yaml`")
+	}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, refuse("does not exist", "check the path")
+	}
+	if err != nil {
+		return nil, refuse("cannot be opened: "+reason(err), "")
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err != nil {
+		return nil, refuse("cannot be read: "+reason(err), "")
+	}
+	return data, nil
+}
+
+// reason leaves the path out of a file error; the caller has named it already.
+func reason(err error) string {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err.Error()
+	}
+	return err.Error()
+}

@@ -1,0 +1,191 @@
+package manifest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// refusal parses text, which must fail, and returns position and first line of the message.
+func refusal(t *testing.T, text, selector string) (line, column int, message string) {
+	t.Helper()
+	w, err := Parse("f.yaml", []byte(text), selector)
+	require.Error(t, err, "read as %+v", w)
+	var e *Error
+	require.ErrorAs(t, err, &e)
+	message, _, _ = strings.Cut(strings.TrimPrefix(e.Error(), "f.yaml"), "\n")
+	_, message, _ = strings.Cut(message, ": ")
+	return e.Line, e.Column, message
+}
+
+type refusalCase struct {
+	text         string
+	line, column int
+	message      string
+}
+
+func (c refusalCase) check(t *testing.T) {
+	line, column, message := refusal(t, c.text, "")
+	assert.Equal(t, c.message, message)
+	assert.Equal(t, [2]int{c.line, c.column}, [2]int{line, column}, "line and column")
+}
+
+const oneContainer = "      containers: [{name: c}]\n"
+
+func TestValuesThatKubernetesRefuses(t *testing.T) {
+	grace := func(value string) string {
+		return deployment("      terminationGracePeriodSeconds: " + value + "\n" + oneContainer)
+	}
+	preStop := func(value string) string {
+		return deployment("      containers:\n      - name: c\n        lifecycle: {preStop: " + value + "}\n")
+	}
+	strategy := func(value string) string { return rollout("Deployment", "apps/v1", "  strategy: "+value+"\n") }
+	update := func(kind, value string) string { return rollout(kind, "apps/v1", "  updateStrategy: "+value+"\n") }
+	for name, c := range map[string]refusalCase{
+		"grace with a unit":        {grace(`"30s"`), 7, 38, `terminationGracePeriodSeconds "30s" is not a whole number of seconds; write 30`},
+		"grace in minutes":         {grace("5m"), 7, 38, `terminationGracePeriodSeconds "5m" is not a whole number of seconds; write 300`},
+		"grace in quotes":          {grace("'30'"), 7, 38, `terminationGracePeriodSeconds "30" is not a whole number of seconds; write 30 without quotes`},
+		"grace with a fraction":    {grace("1.5"), 7, 38, `terminationGracePeriodSeconds 1.5 is not a whole number of seconds; write 2`},
+		"grace in words":           {grace("long"), 7, 38, `terminationGracePeriodSeconds "long" is not a whole number of seconds; write a number such as 30`},
+		"grace as a list":          {grace("[30]"), 7, 38, `terminationGracePeriodSeconds a list is not a whole number of seconds; write a number such as 30`},
+		"grace below zero":         {grace("-1"), 7, 38, `terminationGracePeriodSeconds -1 is negative; write 0 or more`},
+		"grace of three centuries": {grace("9999999999"), 7, 38, `terminationGracePeriodSeconds 9999999999 is too large; the most is 9223372036`},
+		"grace beyond 64 bits":     {grace("18446744073709551615"), 7, 38, `terminationGracePeriodSeconds 18446744073709551615 is too large; the most is 9223372036`},
+		"grace written twice":      {grace("30\n      terminationGracePeriodSeconds: 60"), 8, 7, `terminationGracePeriodSeconds is written twice, first on line 7; keep one of them`},
+
+		"replicas below zero":      {rollout("Deployment", "apps/v1", "  replicas: -2\n"), 5, 13, `replicas -2 is negative; write 0 or more`},
+		"replicas beyond 32 bits":  {rollout("Deployment", "apps/v1", "  replicas: 3000000000\n"), 5, 13, `replicas 3000000000 is too large; the most is 2147483647`},
+		"replicas as text":         {rollout("Deployment", "apps/v1", "  replicas: three\n"), 5, 13, `replicas "three" is not a whole number; write a number such as 30`},
+		"deadline within minReady": {rollout("Deployment", "apps/v1", "  minReadySeconds: 60\n  progressDeadlineSeconds: 60\n"), 6, 28, `progressDeadlineSeconds 60 must exceed minReadySeconds 60; raise it or lower minReadySeconds`},
+
+		"neither surge nor unavailable": {strategy("{rollingUpdate: {maxSurge: 0, maxUnavailable: 0%}}"), 5, 59, `maxUnavailable 0% with maxSurge 0 lets no pod be replaced; make one of them at least 1`},
+		"surge without the percent":     {strategy(`{rollingUpdate: {maxSurge: "1"}}`), 5, 40, `maxSurge "1" is neither a whole number nor a percentage; write 1 without quotes, or 1%`},
+		"surge as a fraction":           {strategy(`{rollingUpdate: {maxSurge: 0.25}}`), 5, 40, `maxSurge 0.25 is neither a whole number nor a percentage; write 25%`},
+		"surge below zero":              {strategy(`{rollingUpdate: {maxSurge: -1}}`), 5, 40, `maxSurge -1 is negative; write 0 or more`},
+		"surge below zero percent":      {strategy(`{rollingUpdate: {maxSurge: -1%}}`), 5, 40, `maxSurge "-1%" is neither a whole number nor a percentage; write a number such as 1, or a percentage such as 25%`},
+		"more than all unavailable":     {strategy(`{rollingUpdate: {maxUnavailable: 101%}}`), 5, 46, `maxUnavailable 101% is more than 100%; write 100% or less`},
+		"a strategy nobody knows":       {strategy(`{type: BlueGreen}`), 5, 20, `type "BlueGreen" is not known; write RollingUpdate or Recreate`},
+		"Recreate with rolling values":  {strategy(`{type: Recreate, rollingUpdate: {}}`), 5, 45, `rollingUpdate has no meaning with type Recreate; remove it or write type: RollingUpdate`},
+		"strategy as text":              {strategy("Recreate"), 5, 13, `strategy is not a mapping; write keys and values, indented below it`},
+		"OnDelete with rolling values":  {update("StatefulSet", `{type: OnDelete, rollingUpdate: {}}`), 5, 51, `rollingUpdate has no meaning with type OnDelete; remove it or write type: RollingUpdate`},
+		"partition below zero":          {update("StatefulSet", `{rollingUpdate: {partition: -1}}`), 5, 47, `partition -1 is negative; write 0 or more`},
+		"StatefulSet that cannot move":  {update("StatefulSet", `{rollingUpdate: {maxUnavailable: 0}}`), 5, 52, `maxUnavailable 0 lets no pod be replaced; make it at least 1`},
+		"DaemonSet with both":           {update("DaemonSet", `{rollingUpdate: {maxSurge: 1}}`), 5, 46, `maxSurge 1 with maxUnavailable 1: a DaemonSet needs exactly one of them above 0; write 0 for the other`},
+
+		"a hook without action":        {preStop("{}"), 9, 30, `preStop has no action; write exec, httpGet or sleep below it`},
+		"a hook with two actions":      {preStop("{exec: {command: [a]}, sleep: {seconds: 1}}"), 9, 60, `preStop has both exec and sleep; keep one of them`},
+		"a sleep beyond the grace":     {preStop("{sleep: {seconds: 60}}"), 9, 48, `sleep.seconds 60 is longer than terminationGracePeriodSeconds 30, which Kubernetes refuses; raise the grace or sleep less`},
+		"a command with a bare number": {preStop("{exec: {command: [sleep, 60]}}"), 9, 55, `command 60 is not text; put it in quotes: "60"`},
+		"a command in one string":      {preStop("{exec: {command: sleep 60}}"), 9, 47, `command is not a list; begin each item with a dash`},
+
+		"a signal nobody knows":    {deployment("      containers:\n      - {name: c, lifecycle: {stopSignal: TERM}}\n"), 8, 43, `stopSignal "TERM" is not a signal; write a name such as SIGTERM`},
+		"a Deployment that ends":   {deployment("      restartPolicy: Never\n" + oneContainer), 7, 22, `restartPolicy "Never" is not known; write Always`},
+		"a Job without an end":     {rollout("Job", "batch/v1", ""), 5, 20, `restartPolicy is not set; a Job needs OnFailure or Never`},
+		"no containers":            {deployment("      containers: []\n"), 7, 7, `containers is empty; a Deployment needs at least one container`},
+		"a container of no name":   {deployment("      containers: [{image: x}]\n"), 7, 20, `name of a container is not set; give the container a name`},
+		"a container that is not":  {deployment("      containers: [x]\n"), 7, 20, "containers has an item that is not a mapping; write `- name: ...`"},
+		"no template":              {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec: {}\n", 4, 7, `spec.template is not set; a Deployment needs it`},
+		"no name":                  {"apiVersion: apps/v1\nkind: Deployment\nspec: {}\n", 1, 1, `metadata.name is not set; give the Deployment a name`},
+		"a placeholder for a name": {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: <NAME>}\n", 3, 18, `name "<NAME>" is not a name; use small letters, digits, - and .`},
+		"a value of many lines":    {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: !!int \"a\n\n  b\"}\n", 3, 18, `name a?b is not text; put it in quotes: "a\nb"`},
+		"a number for a name":      {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: 7}\n", 3, 18, `name 7 is not text; put it in quotes: "7"`},
+		"no apiVersion":            {"kind: Deployment\nmetadata: {name: d}\n", 1, 1, "apiVersion is not set; write it as `kubectl explain deployment` gives it"},
+		"a kind in small letters":  {"apiVersion: apps/v1\nkind: deployment\n", 2, 7, `kind "deployment" is not a kind; write Deployment`},
+		"the kind forgotten":       {"apiVersion: apps/v1\nmetadata: {name: d}\nspec: {}\n", 1, 1, `kind is not set; write kind: Deployment or what it is`},
+		"a kind written twice":     {"kind: Pod\napiVersion: v1\nkind: Job\n", 3, 1, `kind is written twice, first on line 1; keep one of them`},
+	} {
+		t.Run(name, c.check)
+	}
+}
+
+func TestTextThatIsNotYAML(t *testing.T) {
+	for name, c := range map[string]refusalCase{
+		"a tab":                      {"apiVersion: v1\nkind: Pod\nmetadata:\n\tname: p\n", 4, 1, "is indented with a tab, which YAML does not allow; indent with spaces"},
+		"a tab behind spaces":        {"apiVersion: v1\nkind: Pod\nmetadata:\n  \tname: p\n", 4, 3, "is indented with a tab, which YAML does not allow; indent with spaces"},
+		"a quote left open":          {"kind: Pod\nname: \"p\n", 2, 1, "is not YAML: found unexpected end of stream; check indentation, quotes and brackets from here on"},
+		"two colons":                 {"kind: Pod\nspec: a: b\n", 2, 1, "is not YAML: mapping values are not allowed in this context; check indentation, quotes and brackets from here on"},
+		"a bracket left open":        {"kind: Pod\n\nspec: {a: 1\nb: [2}\n", 3, 1, "is not YAML: did not find expected ',' or '}'; check indentation, quotes and brackets from here on"},
+		"an alias without an anchor": {"kind: Pod\nspec: *pod\n", 2, 7, "alias *pod has no anchor before it; write &pod before the value it stands for"},
+		"a zero byte":                {"kind: Pod\nname: \x00\n", 2, 7, "is not text: a byte that UTF-8 text does not hold stands here; name a YAML file, saved as UTF-8"},
+		"Latin 1":                    {"kind: Pod\n# é caf\xe9\n", 2, 8, "is not text: a byte that UTF-8 text does not hold stands here; name a YAML file, saved as UTF-8"},
+		"UTF-16":                     {"\xff\xfek\x00", 0, 0, "is UTF-16 text; save it as UTF-8"},
+		"nothing":                    {" \n\n", 0, 0, "is empty; name a file with a Deployment or StatefulSet"},
+		"comments only":              {"# nothing\n---\n", 0, 0, "holds no Kubernetes object; name a file with a Deployment or StatefulSet"},
+		"one word":                   {"hello\n", 0, 0, "holds no Kubernetes object; name a file with a Deployment or StatefulSet"},
+		"too much":                   {strings.Repeat("#", maxBytes+1), 0, 0, "is larger than 16 MiB; cut the workload out into a file of its own"},
+	} {
+		t.Run(name, c.check)
+	}
+}
+
+func TestOtherFormatsAreNamed(t *testing.T) {
+	looksLike := func(format string) string {
+		return "looks like " + format + "; only Kubernetes manifests are read so far"
+	}
+	for name, c := range map[string]struct{ text, message string }{
+		"Docker Compose":   {"services:\n  web:\n    image: x\n    stop_grace_period: 1m\n", looksLike("a Docker Compose file")},
+		"Render":           {"services:\n- type: worker\n", looksLike("a Render blueprint")},
+		"systemd":          {"[Unit]\nDescription=x\n[Service]\nTimeoutStopSec=9\n", looksLike("a systemd unit")},
+		"supervisord":      {"[program:x]\nstopwaitsecs=1\n", looksLike("a supervisord configuration")},
+		"Fly":              {"app = \"x\"\nkill_timeout = 5\n", looksLike("a fly.toml")},
+		"Nomad":            {"job \"x\" {\n  type = \"service\"\n}\n", looksLike("a Nomad job")},
+		"Terraform":        {"resource \"aws_ecs_service\" \"x\" {\n  a = 1\n}\n", looksLike("a Terraform (HCL) file")},
+		"Procfile":         {"web: bin/web\nworker: bundle exec sidekiq\n", looksLike("a Procfile")},
+		"ECS task":         {`{"containerDefinitions": []}`, looksLike("an ECS task definition")},
+		"ECS containers":   {`[{"image": "x"}]`, looksLike("a list of ECS container definitions")},
+		"ECS service":      {`{"deploymentConfiguration": {}}`, looksLike("an ECS service definition")},
+		"Helm values":      {"replicaCount: 2\nimage: {tag: x}\n", "has no kind and no apiVersion, so it is not a manifest; it looks like a values file of a Helm chart; render the chart and name the result: helm template . -f f.yaml > rendered.yaml"},
+		"Chart.yaml":       {"apiVersion: v2\nname: x\nversion: 1.0.0\n", "has no kind; it looks like the Chart.yaml of a Helm chart; render the chart and name the result: helm template . > rendered.yaml"},
+		"Kustomization":    {"kind: Kustomization\nresources: [x]\n", "holds no workload; found Kustomization (line 1); build it first: kubectl kustomize . > rendered.yaml"},
+		"other kinds":      {"kind: Service\n---\nkind: ConfigMap\n---\nkind: Service\n", "holds no workload; found Service (lines 1, 5), ConfigMap (line 3); name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"},
+		"a namesake":       {"apiVersion: example.org/v1\nkind: Deployment\n", "holds no workload; found Deployment (line 1); name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"},
+		"an empty List":    {"apiVersion: v1\nkind: List\nitems: []\n", "holds no Kubernetes object; name a file with a Deployment or StatefulSet"},
+		"systemd in a map": {"kind: ConfigMap\ndata: |\n[Unit]\n", "is not YAML: could not find expected ':'; check indentation, quotes and brackets from here on"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, _, message := refusal(t, c.text, "")
+			assert.Equal(t, c.message, message)
+		})
+	}
+}
+
+func TestFilesThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	for path, want := range map[string]string{
+		dir: dir + ": is a directory; name one file; render a chart with `helm template " + dir +
+			" > rendered.yaml`, a kustomization with `kubectl kustomize " + dir + " > rendered.yaml`",
+		filepath.Join(dir, "gone.yaml"):       filepath.Join(dir, "gone.yaml") + ": does not exist; check the path",
+		filepath.Join(dir, "file", "in.yaml"): filepath.Join(dir, "file", "in.yaml") + ": cannot be opened: not a directory",
+	} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
+		_, err := Load(path, "")
+		var e *Error
+		require.ErrorAs(t, err, &e)
+		assert.EqualError(t, err, want)
+	}
+}
+
+func TestExcerptKeepsTheCaretUnderItsColumn(t *testing.T) {
+	for name, c := range map[string]struct {
+		line   string
+		column int
+		want   string
+		caret  int
+	}{
+		"tabs become spaces":             {"\ta: b", 5, " a: b", 4},
+		"escape codes are not passed on": {"a\x1b[31m: b", 9, "a?[31m: b", 8},
+		"letters of two bytes":           {"é: x", 4, "é: x", 3},
+		"a column behind the line":       {"ab", 9, "ab", 2},
+		"a minified file":                {strings.Repeat("x", 500) + "!" + strings.Repeat("y", 500), 501, strings.Repeat("x", 50) + "!" + strings.Repeat("y", 49), 50},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text, caret := excerpt(c.line, c.column)
+			assert.Equal(t, c.want, text)
+			assert.Equal(t, c.caret, caret)
+		})
+	}
+}

@@ -1,0 +1,108 @@
+package manifest
+
+import "time"
+
+// StrategyType says how a rollout replaces pods.
+type StrategyType string
+
+const (
+	RollingUpdate StrategyType = "RollingUpdate" // a few at a time
+	Recreate      StrategyType = "Recreate"      // all old ones stop, then the new ones start
+	OnDelete      StrategyType = "OnDelete"      // none, until somebody deletes the old ones
+)
+
+// Workload is what a manifest says about the life and death of a fleet of workers.
+type Workload struct {
+	File       string
+	Line       int // where the workload's mapping begins
+	Kind       string
+	Name       string
+	Namespace  string // empty when not written
+	APIVersion string
+
+	Replicas int // for a Job the pods that run side by side
+	Strategy Strategy
+
+	Grace     time.Duration // between the decision to stop and SIGKILL, preStop hooks included
+	GraceSet  bool
+	GraceLine int // 0 when not set
+
+	PreStop         []Hook        // at most one per container, in the order of Containers
+	PreStopDuration time.Duration // the longest known one; hooks of one pod run side by side
+	StopSignal      string        // lifecycle.stopSignal; empty leaves it to the image, then SIGTERM
+
+	MinReadySeconds         int
+	ProgressDeadlineSeconds int           // 0 means none
+	ReadinessDelay          time.Duration // a pod is ready no sooner than this after its start
+	Containers              []string      // without init containers
+	RestartPolicy           string
+
+	// Lines gives the line of each value that was written, by its key. Values of a container
+	// stand under "containers/NAME/", such as "containers/worker/preStop".
+	Lines map[string]int
+
+	// Notes are sentences for the user: what was assumed, what is ignored, what will surprise.
+	Notes []string
+}
+
+// Strategy is how a rollout proceeds. MaxSurge and MaxUnavailable are as written; for numbers
+// of pods call [Workload.Surge] and [Workload.Unavailable].
+type Strategy struct {
+	Type                StrategyType
+	MaxSurge            IntOrPercent
+	MaxUnavailable      IntOrPercent
+	Partition           int    // StatefulSets: pods below this ordinal keep the old version
+	PodManagementPolicy string // StatefulSets: OrderedReady or Parallel
+}
+
+// HookKind is the action a preStop hook takes.
+type HookKind string
+
+const (
+	ExecHook      HookKind = "exec"
+	HTTPGetHook   HookKind = "httpGet"
+	SleepHook     HookKind = "sleep"
+	TCPSocketHook HookKind = "tcpSocket"
+)
+
+// Hook is the preStop hook of one container.
+type Hook struct {
+	Container string
+	Kind      HookKind
+	Command   string        // the words of an exec, the address of a request
+	Duration  time.Duration // 0 unless Known
+	Known     bool          // the manifest says for how long the hook sleeps
+	AtLeast   bool          // the command does more than sleep, so it may take longer
+	Line      int
+}
+
+// Surge is the number of pods a rollout may add above Replicas. Deployments and DaemonSets
+// round a percentage up; nothing else surges.
+func (w *Workload) Surge() int {
+	if w.Strategy.Type != RollingUpdate {
+		return 0
+	}
+	return w.Strategy.MaxSurge.RoundUp(w.Replicas)
+}
+
+// Unavailable is the number of pods a rollout may take away at once, never more than Replicas.
+// Deployments and StatefulSets round a percentage down, DaemonSets up. Where that leaves a
+// rollout with nothing to add and nothing to take away it would stand still, so the controllers
+// take 1; StatefulSets, which cannot add, always take at least 1. Recreate takes all, OnDelete
+// none.
+func (w *Workload) Unavailable() int {
+	switch w.Strategy.Type {
+	case Recreate:
+		return w.Replicas
+	case OnDelete:
+		return 0
+	}
+	n := w.Strategy.MaxUnavailable.RoundDown(w.Replicas)
+	if w.Kind == "DaemonSet" {
+		n = w.Strategy.MaxUnavailable.RoundUp(w.Replicas)
+	}
+	if n == 0 && w.Surge() == 0 {
+		n = 1
+	}
+	return min(n, w.Replicas)
+}

@@ -1,0 +1,163 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+)
+
+// columns says where the cells of a job stand in each record.
+type columns struct {
+	arrival, duration int
+	kind              int // -1 when the file has no such column
+	count             int
+}
+
+const separators = ",;\t"
+
+// findHeader looks for arrival and duration with each separator. Nil means that this is
+// not the header of a CSV trace.
+func findHeader(line []byte) *splitter {
+	for _, separator := range []byte(separators) {
+		s := &splitter{separator: separator}
+		if s.feed(line, 1) == nil && !s.open && s.find("arrival") != nil && s.find("duration") != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// find returns the cells that hold a name, in any case.
+func (s *splitter) find(name string) (at []int) {
+	for i := range s.cells {
+		if strings.EqualFold(string(s.value(i)), name) {
+			at = append(at, i)
+		}
+	}
+	return at
+}
+
+// newCSV reads the rows below a header that findHeader has split.
+func newCSV(l *lines, header *splitter) (rows, error) {
+	c := &csvRows{lines: l, split: splitter{separator: header.separator}, kinds: kinds{}}
+	c.columns = columns{kind: -1, count: len(header.cells)}
+	for _, column := range []struct {
+		name string
+		at   *int
+	}{{"arrival", &c.columns.arrival}, {"duration", &c.columns.duration}, {"kind", &c.columns.kind}} {
+		found := header.find(column.name)
+		if len(found) > 1 {
+			return nil, l.fail(header.cells[found[1]].column, column.name,
+				fmt.Sprintf("header names %s twice", column.name), "rename one of the two columns")
+		}
+		if len(found) == 1 {
+			*column.at = found[0]
+		}
+	}
+	return c, nil
+}
+
+// unknownHeader explains why the first line opens neither a CSV nor an SWF trace.
+func unknownHeader(l *lines) *Error {
+	const want = "open a CSV file with the line arrival,duration,kind"
+	line := l.text
+	switch {
+	case line[0] == '{' || line[0] == '[':
+		return l.fail(1, "", "file looks like JSON", "convert it to CSV with the header arrival,duration,kind")
+	case bytes.IndexByte(line, '\r') >= 0:
+		return l.fail(bytes.IndexByte(line, '\r')+1, "", "line has a carriage return inside", "end lines with a line feed")
+	}
+	header := &splitter{separator: likelySeparator(line)}
+	if bad := header.feed(line, l.number); bad != nil {
+		return l.fail(bad.column, "", bad.problem, bad.remedy)
+	}
+	if header.open {
+		return l.fail(header.cells[len(header.cells)-1].column, "", "quote is never closed", "close it on the header line")
+	}
+	if _, v := parseLength(header.value(0)); v != malformed || looksLikeDate(header.value(0)) {
+		return l.fail(1, "", "file has no header, its first line is a row", want)
+	}
+	return missingColumn(l, header, want)
+}
+
+func missingColumn(l *lines, header *splitter, want string) *Error {
+	name := "arrival"
+	if header.find(name) != nil {
+		name = "duration"
+	}
+	problem := fmt.Sprintf("header has no column %s", name)
+	near := nearest(header, name)
+	if near < 0 {
+		return l.fail(1, name, problem, want)
+	}
+	return l.fail(header.cells[near].column, name, problem,
+		fmt.Sprintf("did you mean %s? rename it to %s, in seconds", quote(header.value(near)), name))
+}
+
+// aliases are names that other logs give to our columns.
+var aliases = map[string][]string{
+	"arrival":  {"arriv", "submit", "created", "create", "enqueued", "queued", "timestamp", "start", "time"},
+	"duration": {"durat", "run_time", "runtime", "exec", "elapsed", "latency", "service", "took"},
+}
+
+// nearest returns the column that most likely means name, or -1. A slip of up to two
+// letters comes before an alias.
+func nearest(header *splitter, name string) int {
+	for i := range header.cells {
+		if distance(strings.ToLower(string(header.value(i))), name) <= 2 {
+			return i
+		}
+	}
+	for _, alias := range aliases[name] {
+		for i := range header.cells {
+			if strings.Contains(strings.ToLower(string(header.value(i))), alias) {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// distance is the number of letters to insert, delete or replace between two words. A
+// word far longer than the other is not worth the work and counts as its length.
+func distance(word, name string) int {
+	if len(word) > len(name)+2 {
+		return len(word)
+	}
+	above := make([]int, len(name)+1)
+	for j := range above {
+		above[j] = j
+	}
+	for i := range len(word) {
+		left := i + 1
+		for j := range len(name) {
+			here := min(left, above[j+1]) + 1
+			if word[i] == name[j] {
+				here = min(here, above[j])
+			} else {
+				here = min(here, above[j]+1)
+			}
+			above[j], left = left, here
+		}
+		above[len(name)] = left
+	}
+	return above[len(name)]
+}
+
+func likelySeparator(line []byte) byte {
+	likely, most := separators[0], -1
+	for _, separator := range []byte(separators) {
+		if n := bytes.Count(line, []byte{separator}); n > most {
+			likely, most = separator, n
+		}
+	}
+	return likely
+}
+
+func separatorName(separator byte) string {
+	return map[byte]string{',': "a comma", ';': "a semicolon", '\t': "a tab"}[separator]
+}
+
+func shellSeparator(separator byte) string {
+	return map[byte]string{',': ",", ';': "';'", '\t': `$'\t'`}[separator]
+}

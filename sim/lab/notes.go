@@ -1,0 +1,62 @@
+package lab
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/meter"
+)
+
+// Notes says in sentences what a reader of the numbers must know.
+func (r *Results) Notes(sc *model.Scenario) []string {
+	var notes []string
+	if len(r.Seeds) < r.Asked {
+		notes = append(notes, fmt.Sprintf("stopped early: %d of %d replications were finished", len(r.Seeds), r.Asked))
+	}
+	if len(r.Seeds) == 1 {
+		notes = append(notes, "one replication has no interval; use --seeds 10 or more")
+	}
+	total := func(p int, c meter.Count) (n int64) {
+		for _, row := range r.Rows[p] {
+			n += row.Counts[c]
+		}
+		return n
+	}
+	drain, hybrid := slices.Index(r.Policies, "drain"), slices.Index(r.Policies, "hybrid")
+	if drain >= 0 && hybrid >= 0 && total(drain, meter.Crashes)+total(hybrid, meter.Crashes) == 0 {
+		notes = append(notes, "nothing crashed, so drain and hybrid had no occasion to differ")
+	}
+	for p, name := range r.Policies {
+		if total(p, meter.Stops) == 0 && total(p, meter.Rollouts) > 0 {
+			notes = append(notes, fmt.Sprintf("under %s no process was told to stop", name))
+		}
+		if n := total(p, meter.JobsStuck); n > 0 {
+			notes = append(notes, fmt.Sprintf("under %s %d jobs are claimed by workers that are gone, and nothing frees them; their stalls are counted to the end of the run and marked ≥", name, n))
+		}
+	}
+	if len(r.Seeds) > 0 && total(0, meter.Rollouts) == 0 {
+		notes = append(notes, "no deploy fell into the measured part of the run")
+	}
+	if load := Load(sc); load >= 1 {
+		notes = append(notes, fmt.Sprintf("the fleet is overloaded: jobs bring %.2f times the work its slots can do, so waits grow with the length of the run", load))
+	}
+	return notes
+}
+
+// Load returns the work that arrives per unit of time over the work all slots can do in it,
+// or NaN when jobs come from a trace.
+func Load(sc *model.Scenario) float64 {
+	if sc.Trace != nil {
+		return math.NaN()
+	}
+	var load float64
+	for i := range sc.Jobs {
+		j := &sc.Jobs[i]
+		if j.Arrivals != nil && j.Work != nil {
+			load += j.Work.Moments().Mean / j.Arrivals.Moments().Mean
+		}
+	}
+	return load / float64(sc.Fleet.Workers*sc.Fleet.Slots)
+}
