@@ -146,6 +146,9 @@ func NewBroker(cfg *BrokerConfig, seats, slots int) *Broker {
 	b := &Broker{cfg: cfg, sweepAt: protocol.Never}
 	b.members.init(seats, slots)
 	if cfg.Rescue == RescueBySweep {
+		if cfg.SweepPeriod <= 0 {
+			panic("model: a broker that rescues by sweep needs a positive SweepPeriod")
+		}
 		b.sweepAt = protocol.Instant(cfg.SweepPeriod)
 	}
 	return b
@@ -192,7 +195,7 @@ func (b *Broker) Handle(now protocol.Instant, req Request, out *Outbox) {
 }
 
 // CancelJob is an operator's wish: the holder learns it at its next renewal; a job that
-// nobody holds is cancelled at once.
+// nobody holds, or no longer, is cancelled at once.
 func (b *Broker) CancelJob(now protocol.Instant, job protocol.JobKey, out *Outbox) {
 	row := b.Job(job)
 	switch {
@@ -202,8 +205,7 @@ func (b *Broker) CancelJob(now protocol.Instant, job protocol.JobKey, out *Outbo
 		row.Cancel = true
 	default:
 		b.record(now, job, row)
-		b.end(now, job, row, JobCancelledByOperator)
-		out.Facts = append(out.Facts, Fact{Kind: JobCancelled, Job: job, At: now})
+		b.cancel(now, job, row, out)
 	}
 }
 

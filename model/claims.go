@@ -10,34 +10,37 @@ import (
 func (b *Broker) claim(now protocol.Instant, req Request, out *Outbox) {
 	m := b.members.find(req.From)
 	seq := req.Effect.Seq
-	if m == nil || m.going || seq <= m.closed {
+	switch {
+	case m == nil || seq <= m.closed:
 		b.answer(req.From, protocol.ClaimClosed(0, seq, protocol.Refused, 0), out)
-		return
-	}
-	if seq == m.seq {
-		if !m.parked { // its answer is on the way, or was lost
+	case seq == m.seq:
+		// A repeat, also of one that is going: refused would tell it that it holds nothing.
+		if !m.parked { // otherwise the answer is still to come
 			b.answerClaim(now, m, out)
 		}
-		return
-	}
-	if seq < m.seq {
+	case m.going:
 		b.answer(req.From, protocol.ClaimClosed(0, seq, protocol.Refused, 0), out)
-		return
+	default:
+		b.claimAnew(now, m, seq, min(req.Effect.Want, b.members.slots), out)
 	}
+}
+
+// claimAnew closes the member's earlier requests and serves a new one: at once as far as
+// there are jobs, otherwise by a long poll.
+func (b *Broker) claimAnew(now protocol.Instant, m *member, seq uint64, want int32, out *Outbox) {
 	b.members.unpark(m)
 	m.seq, m.closed = seq, seq-1
-	m.want = min(req.Effect.Want, int32(cap(m.grants)))
 	m.grants = m.grants[:0]
 	m.parkedAt, m.parkedFor = now, 0
 	b.wake(now, out)
-	for int32(len(m.grants)) < m.want {
+	for int32(len(m.grants)) < want {
 		job, ok := b.takeReady()
 		if !ok {
 			break
 		}
 		b.grant(now, m, job, out)
 	}
-	if len(m.grants) > 0 || b.cfg.Park <= 0 {
+	if len(m.grants) > 0 || want <= 0 || b.cfg.Park <= 0 {
 		b.answerClaim(now, m, out)
 		return
 	}
@@ -61,10 +64,11 @@ func (b *Broker) grant(now protocol.Instant, m *member, job protocol.JobKey, out
 	out.Facts = append(out.Facts, Fact{Kind: Claimed, Job: job, Token: token, Seat: m.Seat, At: now})
 }
 
-// answerClaim answers the newest request of m with those of its grants that are still its own.
-func (b *Broker) answerClaim(_ protocol.Instant, m *member, out *Outbox) {
+// answerClaim answers the newest request of m with those of its grants that it still holds:
+// a repeat must not start a job whose lease has run out meanwhile.
+func (b *Broker) answerClaim(now protocol.Instant, m *member, out *Outbox) {
 	for _, g := range m.grants {
-		if row := b.Job(g.job); row != nil && row.Token == g.token && row.State == JobClaimed {
+		if row := b.Job(g.job); b.standing(now, row, g.token) == protocol.OK {
 			out.Answers = append(out.Answers, Answer{To: m.Member, More: true,
 				Event: protocol.GrantedJob(0, m.seq, g.job, g.token, row.Kind, row.Version, m.parkedFor)})
 		}
@@ -90,20 +94,16 @@ func (b *Broker) makeReady(now protocol.Instant, job protocol.JobKey, row *JobRo
 	b.returned.push(job)
 }
 
-// takeReady takes the claimable job that came first.
+// takeReady takes the claimable job that came first. An entry is stale when its job left the
+// queue by another way: settled by its last holder after it expired, or cancelled.
 func (b *Broker) takeReady() (protocol.JobKey, bool) {
-	for len(b.returned) > 0 {
-		if b.fresh.size > 0 && b.fresh.peek() < b.returned[0] {
-			break
+	for b.fresh.size > 0 || len(b.returned) > 0 {
+		var job protocol.JobKey
+		if len(b.returned) == 0 || b.fresh.size > 0 && b.fresh.peek() < b.returned[0] {
+			job = b.fresh.pop()
+		} else {
+			job = b.returned.pop()
 		}
-		// An entry is stale when its job was settled by its last holder after it expired.
-		job := b.returned.pop()
-		if row := b.Job(job); row != nil && row.State == JobReady {
-			return job, true
-		}
-	}
-	for b.fresh.size > 0 {
-		job := b.fresh.pop()
 		if row := b.Job(job); row != nil && row.State == JobReady {
 			return job, true
 		}
@@ -120,14 +120,17 @@ func (b *Broker) withdraw(now protocol.Instant, req Request, out *Outbox) {
 		return
 	}
 	seq := req.Effect.Seq
+	if m.seq <= seq {
+		b.members.unpark(m)
+	}
 	freed := 0
 	if seq == m.seq && seq > m.closed {
-		b.members.unpark(m)
 		for _, g := range m.grants {
 			row := b.Job(g.job)
-			if row != nil && row.Token == g.token && row.Verb == protocol.NoVerb {
+			if code := b.standing(now, row, g.token); code == protocol.OK || code == protocol.Expired && !row.State.Terminal() {
 				freed++
-				b.release(now, g.job, row, protocol.BecauseWithdrawn, 0, out)
+				b.record(now, g.job, row)
+				b.release(now, g.job, row, protocol.Release, protocol.BecauseWithdrawn, 0, out)
 			}
 		}
 		m.grants = m.grants[:0]

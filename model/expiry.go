@@ -57,9 +57,10 @@ func (b *Broker) wake(now protocol.Instant, out *Outbox) {
 		}
 		b.expire(now, job, row, out)
 	}
-	for b.sweepAt <= now {
+	if b.sweepAt <= now {
 		b.sweep(now, out)
-		b.sweepAt = b.sweepAt.Add(b.cfg.SweepPeriod)
+		missed := now.Sub(b.sweepAt) / b.cfg.SweepPeriod // while no lease was out
+		b.sweepAt = b.sweepAt.Add((missed + 1) * b.cfg.SweepPeriod)
 	}
 	for len(b.delayed) > 0 && b.delayed[0].at <= now {
 		d := b.delayed.pop()
@@ -98,7 +99,7 @@ func (b *Broker) sweep(now protocol.Instant, out *Outbox) {
 // interruption like any other; otherwise it counts as poison.
 func (b *Broker) expire(now protocol.Instant, job protocol.JobKey, row *JobRow, out *Outbox) {
 	b.record(now, job, row)
-	b.unlease(job, row)
+	b.unlease(row)
 	reason := protocol.BecauseExpired
 	if m := b.members.find(row.Owner); m != nil && m.going {
 		reason = protocol.BecauseCut
@@ -116,6 +117,6 @@ func (b *Broker) expire(now protocol.Instant, job protocol.JobKey, row *JobRow, 
 	case b.outOfAttempts(row) || b.cfg.Poison > 0 && int(row.Poison) >= b.cfg.Poison:
 		b.bury(now, job, row, reason, out)
 	default:
-		b.makeReady(now, job, row, out)
+		b.putBack(now, job, row, 0, out)
 	}
 }

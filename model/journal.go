@@ -35,16 +35,11 @@ func (b *Broker) record(now protocol.Instant, job protocol.JobKey, row *JobRow) 
 func (b *Broker) Forget(now, since protocol.Instant, out *Outbox) {
 	for i := len(b.journal) - 1; i >= b.safe && b.journal[i].at > since; i-- {
 		c := &b.journal[i]
-		if row := b.Job(c.job); row != nil {
-			b.unlease(c.job, row)
-		}
 		out.Facts = append(out.Facts, Fact{Kind: Forgotten, Job: c.job, At: now})
 		if !c.known {
 			b.jobs.Drop(uint64(c.job))
 		} else {
-			row := b.jobs.Put(uint64(c.job))
-			*row = c.row
-			row.prev, row.next, row.leased = 0, 0, false
+			*b.jobs.Put(uint64(c.job)) = c.row
 		}
 		b.journal = b.journal[:i]
 	}
@@ -67,7 +62,8 @@ func (b *Broker) serve(now protocol.Instant, out *Outbox) {
 	}
 }
 
-// rebuild makes the queues and the list of leases anew from the rows.
+// rebuild makes the queues and the list of leases anew from the rows, whatever the rows and
+// queues say of each other.
 func (b *Broker) rebuild() {
 	b.fresh.reset()
 	b.returned = b.returned[:0]

@@ -12,10 +12,35 @@ type Pages[T any] struct {
 	free []*page[T]
 }
 
+// page holds pageSize members, or fewer in a copy, which is as long as it has to be.
 type page[T any] struct {
-	items [pageSize]T
-	used  [pageSize]bool
+	items []T
+	used  []bool
 	live  int
+}
+
+func newPage[T any](n int) *page[T] {
+	return &page[T]{items: make([]T, n), used: make([]bool, n)}
+}
+
+// has reports whether member i is there.
+func (pg *page[T]) has(i uint64) bool { return i < uint64(len(pg.used)) && pg.used[i] }
+
+// grow makes a copy full-length; pointers into it are void afterwards.
+func (pg *page[T]) grow() {
+	pg.items = append(pg.items, make([]T, pageSize-len(pg.items))...)
+	pg.used = append(pg.used, make([]bool, pageSize-len(pg.used))...)
+}
+
+// copyTo makes dst an equal page, no longer than its last member needs.
+func (pg *page[T]) copyTo(dst *page[T]) {
+	n := len(pg.used)
+	for n > 0 && !pg.used[n-1] {
+		n--
+	}
+	dst.items = append(dst.items[:0], pg.items[:n]...)
+	dst.used = append(dst.used[:0], pg.used[:n]...)
+	dst.live = pg.live
 }
 
 // Put makes room for serial number n and returns its cleared value.
@@ -35,14 +60,13 @@ func (p *Pages[T]) Put(n uint64) *T {
 	}
 	pg := p.dir[d-p.base]
 	if pg == nil {
-		if k := len(p.free); k > 0 {
-			pg, p.free = p.free[k-1], p.free[:k-1]
-		} else {
-			pg = new(page[T])
-		}
+		pg = p.take(pageSize)
 		p.dir[d-p.base] = pg
 	}
 	i := n % pageSize
+	if i >= uint64(len(pg.used)) {
+		pg.grow()
+	}
 	if !pg.used[i] {
 		pg.used[i] = true
 		pg.live++
@@ -52,10 +76,28 @@ func (p *Pages[T]) Put(n uint64) *T {
 	return &pg.items[i]
 }
 
+// take returns a page without members, one that was used before or a new one with room for n.
+func (p *Pages[T]) take(n int) *page[T] {
+	k := len(p.free)
+	if k == 0 {
+		return newPage[T](n)
+	}
+	pg := p.free[k-1]
+	p.free = p.free[:k-1]
+	return pg
+}
+
+// give keeps a page for later, whoever its members were.
+func (p *Pages[T]) give(pg *page[T]) {
+	clear(pg.used)
+	pg.live = 0
+	p.free = append(p.free, pg)
+}
+
 // Get returns the value of serial number n, or nil when there is none.
 func (p *Pages[T]) Get(n uint64) *T {
 	d := n/pageSize - p.base
-	if n/pageSize < p.base || d >= uint64(len(p.dir)) || p.dir[d] == nil || !p.dir[d].used[n%pageSize] {
+	if n/pageSize < p.base || d >= uint64(len(p.dir)) || p.dir[d] == nil || !p.dir[d].has(n%pageSize) {
 		return nil
 	}
 	return &p.dir[d].items[n%pageSize]
@@ -74,10 +116,8 @@ func (p *Pages[T]) Drop(n uint64) {
 		return
 	}
 	p.dir[d] = nil
-	p.free = append(p.free, pg)
-	if d == 0 {
-		p.trim()
-	}
+	p.give(pg)
+	p.trim()
 }
 
 // trim gives the leading part of the directory back once it is large enough to matter.
@@ -114,24 +154,20 @@ func (p *Pages[T]) CopyTo(dst *Pages[T]) {
 	for len(dst.dir) < len(p.dir) {
 		dst.dir = append(dst.dir, nil)
 	}
-	for _, pg := range dst.dir[len(p.dir):] {
-		if pg != nil {
-			dst.free = append(dst.free, pg)
+	for d, pg := range dst.dir {
+		if pg != nil && (d >= len(p.dir) || p.dir[d] == nil) {
+			dst.dir[d] = nil
+			dst.give(pg)
 		}
 	}
 	dst.dir = dst.dir[:len(p.dir)]
 	for d, pg := range p.dir {
-		switch {
-		case pg == nil:
-			if dst.dir[d] != nil {
-				dst.free = append(dst.free, dst.dir[d])
-				dst.dir[d] = nil
-			}
-		default:
-			if dst.dir[d] == nil {
-				dst.dir[d] = new(page[T])
-			}
-			*dst.dir[d] = *pg
+		if pg == nil {
+			continue
 		}
+		if dst.dir[d] == nil {
+			dst.dir[d] = dst.take(0)
+		}
+		pg.copyTo(dst.dir[d])
 	}
 }

@@ -125,7 +125,7 @@ func (h *dueHeap) pop() dueJob {
 type leaseList struct{ head, tail protocol.JobKey }
 
 func (b *Broker) lease(job protocol.JobKey, row *JobRow, until protocol.Instant) {
-	b.unlease(job, row)
+	b.unlease(row)
 	row.Lease = until
 	row.leased = true
 	after := b.leases.tail
@@ -146,7 +146,7 @@ func (b *Broker) lease(job protocol.JobKey, row *JobRow, until protocol.Instant)
 	}
 }
 
-func (b *Broker) unlease(_ protocol.JobKey, row *JobRow) {
+func (b *Broker) unlease(row *JobRow) {
 	if !row.leased {
 		return
 	}

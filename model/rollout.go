@@ -84,7 +84,7 @@ func (r Rollout) Next(workers int, p Pods) Move {
 		if p.Stopping > 0 {
 			return Move{}
 		}
-		return Move{Start: workers - p.NewReady - p.NewStarting}
+		return Move{Start: max(0, workers-p.NewReady-p.NewStarting)}
 	case OneByOne:
 		return r.nextInOrder(workers, p)
 	default:

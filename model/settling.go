@@ -7,10 +7,10 @@ import (
 
 // standing says how a claim stands towards a job: OK when it is the newest and open,
 // Expired when its lease ran out and nobody took the job yet, Closed when it was settled,
-// Stale when there is a newer token.
+// Stale when there is a newer token or the broker knows of no such claim.
 func (b *Broker) standing(now protocol.Instant, row *JobRow, token protocol.Token) protocol.Code {
 	switch {
-	case row == nil || row.Token != token:
+	case row == nil || token == 0 || row.Token != token:
 		return protocol.Stale
 	case row.Verb != protocol.NoVerb:
 		return protocol.Closed
@@ -69,10 +69,9 @@ func (b *Broker) settle(now protocol.Instant, req Request, out *Outbox) {
 	if b.cfg.Deviations.Has(deviation.SettleUnfenced) && code == protocol.Stale && row != nil && !row.State.Terminal() {
 		code = protocol.OK
 	}
-	parked := row != nil && (row.State == JobDead || row.State == JobQuarantined) && row.Token == e.Token && row.Verb == protocol.NoVerb
 	switch {
-	case parked && e.Verb != protocol.Ack:
-		code = protocol.Closed
+	case code == protocol.Expired && row.State.Terminal() && (e.Verb != protocol.Ack || row.State == JobCancelledByOperator):
+		code = protocol.Closed // expiry ended the job, or an operator did: only finished work brings it back
 	case code == protocol.Closed && row.Verb == e.Verb:
 		code = protocol.Repeat
 	case code == protocol.OK || code == protocol.Expired:
@@ -98,49 +97,61 @@ func (b *Broker) apply(now protocol.Instant, e *protocol.Effect, row *JobRow, ou
 			b.bury(now, e.Job, row, protocol.NoReason, out)
 			return
 		}
-		b.delay(now, e.Job, row, b.retryAfter(row.Failures))
+		b.putBack(now, e.Job, row, b.retryAfter(row.Failures), out)
 	case protocol.Quarantine:
 		b.close(now, e, row, false, out)
 		row.State = JobQuarantined
 		out.Facts = append(out.Facts, Fact{Kind: Quarantined, Job: e.Job, Token: e.Token, At: now})
 	case protocol.Refuse:
-		b.release(now, e.Job, row, protocol.BecauseRefused, e.Span, out)
-		row.Verb = protocol.Refuse
+		b.release(now, e.Job, row, protocol.Refuse, protocol.BecauseRefused, e.Span, out)
 	default:
-		b.release(now, e.Job, row, e.Reason, e.Span, out)
+		b.release(now, e.Job, row, protocol.Release, e.Reason, e.Span, out)
 	}
 }
 
 // close ends the claim: its lease goes, its verb stays to answer repeats.
 func (b *Broker) close(now protocol.Instant, e *protocol.Effect, row *JobRow, eroded bool, out *Outbox) {
-	b.unlease(e.Job, row)
+	b.unlease(row)
 	row.Verb, row.Reason = e.Verb, e.Reason
 	out.Facts = append(out.Facts, Fact{Kind: ClaimSettled, Verb: e.Verb, Reason: e.Reason, Eroded: eroded,
 		Job: e.Job, Token: row.Token, Seat: row.Owner.Seat, At: now})
 }
 
 // release hands a job back, unblamed. Only a handler's return clears poison, so reasons
-// that come without one do not; they do not count towards starving either.
-func (b *Broker) release(now protocol.Instant, job protocol.JobKey, row *JobRow, reason protocol.Reason, delay protocol.Duration, out *Outbox) {
-	wasReady := row.State == JobReady // expired before: it is in the queue already
-	e := protocol.Effect{Job: job, Verb: protocol.Release, Reason: reason}
-	b.close(now, &e, row, b.cfg.CountAtClaim, out)
+// that come without one do not; they do not count towards starving either. Of a claim that
+// had expired before, the interruption was counted then.
+func (b *Broker) release(now protocol.Instant, job protocol.JobKey, row *JobRow, verb protocol.Verb, reason protocol.Reason, delay protocol.Duration, out *Outbox) {
+	expired := row.State == JobReady // it is in the queue already
+	e := protocol.Effect{Job: job, Verb: verb, Reason: reason}
+	b.close(now, &e, row, b.cfg.CountAtClaim && !expired, out)
 	switch reason {
 	case protocol.BecauseLate, protocol.BecauseWithdrawn, protocol.BecauseRefused, protocol.BecauseBusy:
 	case protocol.BecauseCancelled:
-		b.end(now, job, row, JobCancelledByOperator)
-		out.Facts = append(out.Facts, Fact{Kind: JobCancelled, Job: job, At: now})
+		b.cancel(now, job, row, out)
 		return
 	default:
 		row.Poison = 0
-		b.countFruitless(now, job, row, out)
+		if !expired {
+			b.countFruitless(now, job, row, out)
+		}
 	}
 	switch {
 	case b.outOfAttempts(row):
 		b.bury(now, job, row, reason, out)
+	case delay > 0 || !expired:
+		b.putBack(now, job, row, delay, out)
+	}
+}
+
+// putBack puts a job where it belongs now that nobody holds it. An operator's cancel that
+// its holder never came to obey is carried out here, not handed to the next one.
+func (b *Broker) putBack(now protocol.Instant, job protocol.JobKey, row *JobRow, delay protocol.Duration, out *Outbox) {
+	switch {
+	case row.Cancel:
+		b.cancel(now, job, row, out)
 	case delay > 0:
 		b.delay(now, job, row, delay)
-	case !wasReady:
+	default:
 		b.makeReady(now, job, row, out)
 	}
 }
@@ -163,6 +174,11 @@ func (b *Broker) bury(now protocol.Instant, job protocol.JobKey, row *JobRow, re
 	out.Facts = append(out.Facts, Fact{Kind: DeadLettered, Reason: reason, Job: job, Token: row.Token, At: now})
 }
 
+func (b *Broker) cancel(now protocol.Instant, job protocol.JobKey, row *JobRow, out *Outbox) {
+	b.end(now, job, row, JobCancelledByOperator)
+	out.Facts = append(out.Facts, Fact{Kind: JobCancelled, Job: job, At: now})
+}
+
 func (b *Broker) delay(now protocol.Instant, job protocol.JobKey, row *JobRow, d protocol.Duration) {
 	row.State = JobDelayed
 	row.Due = now.Add(d)
@@ -172,7 +188,7 @@ func (b *Broker) delay(now protocol.Instant, job protocol.JobKey, row *JobRow, d
 // end takes a job out for good. Its row stays for the longest life of a message, so that a
 // late repeat is still recognised.
 func (b *Broker) end(now protocol.Instant, job protocol.JobKey, row *JobRow, state JobState) {
-	b.unlease(job, row)
+	b.unlease(row)
 	row.State = state
 	row.Freed = now.Add(b.cfg.MaxMessageAge)
 	b.finished.push(job)
@@ -180,9 +196,12 @@ func (b *Broker) end(now protocol.Instant, job protocol.JobKey, row *JobRow, sta
 
 // retryAfter is the wait before attempt n+1, doubling without jitter: the broker draws nothing.
 func (b *Broker) retryAfter(failures uint16) protocol.Duration {
-	d := b.cfg.Backoff.Min
-	for ; failures > 1 && d < b.cfg.Backoff.Max; failures-- {
+	d, most := b.cfg.Backoff.Min, b.cfg.Backoff.Max
+	for ; failures > 1 && d < most; failures-- {
+		if d > most/2 {
+			return most
+		}
 		d *= 2
 	}
-	return min(d, b.cfg.Backoff.Max)
+	return min(d, most)
 }

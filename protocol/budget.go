@@ -32,7 +32,7 @@ func plan(now, killAt Instant, reserve Duration) budget {
 // and be settled in time.
 func (m *Machine) cancelAt(kind Kind) Instant {
 	k := &m.cfg.Kinds[kind]
-	return m.budget.undoBy.Add(-k.Undo - k.Gap)
+	return m.budget.undoBy.Add(-k.Undo).Add(-k.Gap)
 }
 
 // undoUntil returns the limit of an undo that begins now.
@@ -40,8 +40,16 @@ func (m *Machine) undoUntil(now Instant, kind Kind) Instant {
 	return min(now.Add(m.cfg.Kinds[kind].Undo), m.budget.undoBy)
 }
 
-// rebase moves SIGKILL's instant and divides the budget anew. An extension helps whatever
-// has not been cancelled yet.
+// rebase moves SIGKILL's instant and divides the budget anew. A SIGKILL that comes nearer
+// moves no other instant away: the slice that runs already would else be begun afresh, at
+// the expense of the exit.
 func (m *Machine) rebase(now, killAt Instant) {
-	m.budget = plan(now, killAt, m.cfg.Reserve)
+	b, old := plan(now, killAt, m.cfg.Reserve), m.budget
+	if killAt <= old.killAt {
+		b.undoBy = min(b.undoBy, old.undoBy)
+		b.settleBy = min(b.settleBy, old.settleBy)
+		b.exitBy = min(b.exitBy, old.exitBy)
+		b.killAt = min(b.killAt, old.killAt)
+	}
+	m.budget = b
 }

@@ -12,72 +12,119 @@ type Ranks interface {
 }
 
 // saturation is where counters of repetitions stop to matter: the backoff has reached its
-// maximum well before.
+// maximum well before, while Max is no more than 256 times Min.
 const saturation = 8
 
+// Counts from which on signals of a number stop to matter: the third SIGTERM does nothing,
+// and after the third SIGINT there is no machine left.
+const (
+	termsThatMatter = 2
+	intsThatMatter  = 3
+)
+
 // AppendCanonical appends the state of m to buf: deadlines relative to now, tokens, request
-// numbers and incarnations by rank, counters saturated. Two machines with the same Config
-// and the same bytes behave alike from now on, up to those numbers.
+// numbers and incarnations by rank, counters saturated, and nothing that no later step reads.
+// Two machines with the same Config and the same bytes behave alike from now on, up to
+// those numbers and to the Span of ledger lines, which counts from the stop.
 func (m *Machine) AppendCanonical(buf []byte, now Instant, ranks Ranks) []byte {
-	at := func(t Instant) {
-		if t == Never {
-			buf = append(buf, 0)
-			return
-		}
-		buf = binary.AppendVarint(append(buf, 1), int64(t-now))
-	}
-	num := func(n uint64) { buf = binary.AppendUvarint(buf, n) }
-	flag := func(b bool) {
-		if b {
-			buf = append(buf, 1)
-		} else {
-			buf = append(buf, 0)
-		}
-	}
-	buf = append(buf, byte(m.phase), min(m.retries, saturation), min(m.settleTries, saturation), m.status, m.termGroups, m.interrupts)
-	flag(m.wantsQuiet)
-	num(ranks.Incarnation(m.incarnation))
+	c := canonical{buf: buf, now: now, ranks: ranks}
+	c.bytes(byte(m.phase), min(m.retries, saturation), min(m.settleTries, saturation), m.status, min(m.termGroups, termsThatMatter), min(m.interrupts, intsThatMatter))
+	c.flag(m.wantsQuiet)
+	c.num(ranks.Incarnation(m.incarnation))
 	for _, t := range [...]Instant{m.retryAt, m.renewAt, m.settleAt, m.judgeAt, m.budget.undoBy, m.budget.settleBy, m.budget.exitBy, m.budget.killAt} {
-		at(t)
+		c.at(t)
 	}
-	if m.termAt != Never && now < m.termAt.Add(signalWindow) {
-		at(m.termAt)
-	} else {
-		buf = append(buf, 2)
+	c.atIf(m.termGroups == 1 && now < m.termAt.Add(signalWindow), m.termAt)
+	if m.seed != 0 {
+		c.num(m.seed)
+		c.num(uint64(m.draws))
 	}
 	for i := range m.slots {
-		s := &m.slots[i]
-		buf = append(buf, byte(s.state))
-		if s.state == SlotFree {
-			continue
-		}
-		buf = append(buf, s.queue, byte(s.verb), byte(s.reason), byte(s.cause), min(s.missed, saturation))
-		num(uint64(s.flags))
-		num(uint64(s.job))
-		num(ranks.Token(s.job, s.token))
-		num(uint64(s.kind))
-		num(uint64(s.version))
-		num(uint64(s.cursor))
-		at(s.trust)
-		at(s.mark)
-		if m.cfg.Policy.Estimates == Adaptive || int(s.kind) < len(m.cfg.Kinds) && m.cfg.Kinds[s.kind].Timeout > 0 {
-			at(s.started)
-			at(s.progress)
-		}
+		c.slot(m, &m.slots[i])
 	}
 	for q := range m.requests {
-		r := &m.requests[q]
-		buf = append(buf, byte(r.state), min(r.empties, saturation), min(r.tries, saturation), byte(r.want), byte(r.granted))
-		flag(r.inLedger)
-		num(ranks.Seq(q, r.seq))
-		if r.state == RequestNone && r.due <= now {
-			at(now)
-		} else {
-			at(r.due)
-		}
-		if r.state == RequestAsked {
-			at(r.sent)
-		}
+		c.request(q, &m.requests[q])
 	}
-	return buf
+	for _, b := range m.buckets {
+		c.num(uint64(b))
+	}
+	return c.buf
+}
+
+// canonical is a writer of canonical bytes.
+type canonical struct {
+	buf   []byte
+	now   Instant
+	ranks Ranks
+}
+
+func (c *canonical) bytes(b ...byte) { c.buf = append(c.buf, b...) }
+func (c *canonical) num(n uint64)    { c.buf = binary.AppendUvarint(c.buf, n) }
+
+func (c *canonical) flag(b bool) {
+	if b {
+		c.bytes(1)
+	} else {
+		c.bytes(0)
+	}
+}
+
+func (c *canonical) at(t Instant) {
+	if t == Never {
+		c.bytes(0)
+		return
+	}
+	c.buf = binary.AppendVarint(append(c.buf, 1), int64(t.Sub(c.now)))
+}
+
+// atIf writes an instant that only means something under a condition.
+func (c *canonical) atIf(meant bool, t Instant) {
+	if meant {
+		c.at(t)
+	} else {
+		c.bytes(2)
+	}
+}
+
+func (c *canonical) slot(m *Machine, s *Slot) {
+	c.bytes(byte(s.state))
+	if s.state == SlotFree {
+		return
+	}
+	c.bytes(s.queue, byte(s.verb), byte(s.reason), byte(s.cause), min(s.missed, saturation))
+	c.num(uint64(s.flags))
+	c.num(uint64(s.job))
+	c.num(c.ranks.Token(s.job, s.token))
+	c.num(uint64(s.kind))
+	c.num(uint64(s.version))
+	c.num(uint64(s.cursor))
+	c.atIf(s.renewable() && s.state != SlotSettling, s.trust)
+	switch {
+	case s.state == SlotUndoing:
+		c.at(s.mark)
+	case s.state == SlotCancelled || s.state == SlotZombie:
+		// Only a worker that serves looks at how long a handler has been silent, and a
+		// lease is as long as it looks back.
+		c.atIf(!m.phase.Stopping(), max(s.mark, c.now.Add(-m.cfg.Lease)))
+	}
+	judged := m.cfg.Policy.Estimates == Adaptive || int(s.kind) < len(m.cfg.Kinds) && m.cfg.Kinds[s.kind].Timeout > 0
+	if judged && s.state == SlotRunning {
+		c.at(s.started)
+		c.at(s.progress)
+	}
+}
+
+func (c *canonical) request(q int, r *Request) {
+	c.bytes(byte(r.state), min(r.empties, saturation), min(r.tries, saturation))
+	c.num(uint64(r.want))
+	c.num(uint64(r.granted))
+	c.flag(r.handedBack)
+	c.flag(r.inLedger)
+	c.num(c.ranks.Seq(q, r.seq))
+	if r.state == RequestNone {
+		c.at(max(r.due, c.now))
+	} else {
+		c.at(r.due)
+	}
+	c.atIf(r.state == RequestAsked, r.sent)
 }

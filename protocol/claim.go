@@ -20,7 +20,7 @@ func (m *Machine) ask(now Instant, fx *Effects) {
 			continue
 		}
 		r.seq++
-		r.state, r.sent, r.want, r.granted, r.tries = RequestAsked, now, free, 0, 0
+		r.state, r.sent, r.want, r.granted, r.tries, r.handedBack = RequestAsked, now, free, 0, 0, false
 		m.sendClaim(now, q, fx)
 	}
 }
@@ -28,7 +28,7 @@ func (m *Machine) ask(now Instant, fx *Effects) {
 func (m *Machine) sendClaim(now Instant, q int, fx *Effects) {
 	r := &m.requests[q]
 	increment(&r.tries)
-	r.due = now.Add(m.cfg.Park + m.cfg.Reply)
+	r.due = now.Add(m.cfg.Park).Add(m.cfg.Reply)
 	fx.put(Effect{Kind: Claim, Slot: NoSlot, Queue: uint8(q), Seq: r.seq, Want: r.want})
 }
 
@@ -53,9 +53,17 @@ func (m *Machine) stopRequests(now Instant, fx *Effects) {
 // withdraw gives a request up. From here on its answer is never run.
 func (m *Machine) withdraw(now Instant, q int, fx *Effects) {
 	r := &m.requests[q]
-	if m.cfg.NoWithdraw || m.deviates(deviation.WithdrawSkipped) {
-		m.closeRequest(q, WasAnswered, fx)
-		r.due = now.Add(m.backoff(m.cfg.Poll, r.empties))
+	switch {
+	case m.deviates(deviation.WithdrawSkipped):
+		m.pause(now, q, WasAnswered, fx)
+		return
+	case m.cfg.NoWithdraw:
+		// Nobody can say any more what it was granted: a drain must not call that clean.
+		if m.phase.Stopping() {
+			m.worsen(ExitUnsettled)
+			fx.put(Effect{Kind: Note, Note: LeftUnsettled, Slot: NoSlot, Queue: uint8(q), Seq: r.seq})
+		}
+		m.pause(now, q, WasUnsettled, fx)
 		return
 	}
 	r.state, r.tries = RequestWithdrawing, 0
@@ -103,10 +111,11 @@ func (m *Machine) onGranted(now Instant, ev Event, fx *Effects) {
 	r.granted++
 	i := m.freeSlot()
 	if r.granted > r.want || i == NoSlot {
+		r.handedBack = true
 		m.giveBackSurplus(ev, fx)
 		return
 	}
-	since := r.sent.Add(ev.Span.less(m.cfg.DriftPPM))
+	since := min(r.sent.Add(ev.Span.less(m.cfg.DriftPPM)), now)
 	s := &m.slots[i]
 	*s = Slot{
 		job: ev.Job, token: ev.Token, kind: ev.JobKind, version: ev.Version, queue: ev.Queue,
@@ -123,6 +132,7 @@ func (m *Machine) onGranted(now Instant, ev Event, fx *Effects) {
 		}
 	default:
 		s.set(late)
+		r.handedBack = true
 		m.settle(now, i, verb, reason, fx)
 	}
 }
@@ -173,14 +183,15 @@ func (m *Machine) runsNow(now Instant, kind Kind) bool {
 	if m.phase == PhaseServing || m.asks() {
 		return true
 	}
-	if m.phase != PhaseDraining {
+	left := m.cancelAt(kind).Sub(now) // without limit in Quiet
+	if m.phase != PhaseDraining && m.phase != PhaseQuiet || left <= 0 {
 		return false
 	}
 	switch m.cfg.Policy.LateClaim {
 	case RunLateClaim:
 		return true
 	case RunLateClaimIfShort:
-		return m.isShort(kind, m.cancelAt(kind).Sub(now))
+		return m.isShort(kind, left)
 	default:
 		return false
 	}
@@ -212,15 +223,22 @@ func (m *Machine) onClaimAnswered(now Instant, ev Event, fx *Effects) {
 		return
 	}
 	outcome := WasAnswered
-	if r.granted > 0 && m.cfg.Policy.LateClaim == ReturnLateClaim {
+	if r.handedBack {
 		outcome = WasHandedBack
 	}
-	m.closeRequest(int(ev.Queue), outcome, fx)
 	parkedInFull := m.cfg.Park > 0 && ev.Span >= m.cfg.Park-m.cfg.Park/8
 	if ev.Code == OK && (r.granted > 0 || parkedInFull) {
+		m.closeRequest(int(ev.Queue), outcome, fx)
 		r.due, r.empties = now, 0
 		return
 	}
+	m.pause(now, int(ev.Queue), outcome, fx)
+}
+
+// pause closes a request that brought nothing; the next one waits a little longer each time.
+func (m *Machine) pause(now Instant, q int, outcome Outcome, fx *Effects) {
+	m.closeRequest(q, outcome, fx)
+	r := &m.requests[q]
 	r.due = now.Add(m.backoff(m.cfg.Poll, r.empties))
 	increment(&r.empties)
 }

@@ -99,17 +99,19 @@ func (c Config) Validate() error {
 	refuse(c.Lease <= 0, "lease %v must be positive", c.Lease)
 	refuse(c.Heartbeat <= 0, "heartbeat %v must be positive", c.Heartbeat)
 	refuse(c.Heartbeat >= c.Lease, "heartbeat %v must be shorter than lease %v; a third of the lease survives one lost renewal", c.Heartbeat, c.Lease)
-	refuse(c.Margin < 0 || c.Margin >= c.Lease, "margin %v must be within lease %v", c.Margin, c.Lease)
 	refuse(c.DriftPPM < 0 || c.DriftPPM >= 500_000, "drift %d ppm must be between 0 and 499999", c.DriftPPM)
+	refuse(c.Margin < 0 || c.Margin >= c.Lease.less(c.DriftPPM), "margin %v must be within lease %v less a drift of %d ppm; no lease would be trusted for an instant", c.Margin, c.Lease, c.DriftPPM)
 	refuse(c.Reply <= 0, "reply timeout %v must be positive", c.Reply)
 	refuse(c.Park < 0, "long poll %v must not be negative", c.Park)
 	refuse(c.Poll.Min <= 0 || c.Poll.Max < c.Poll.Min, "poll backoff %v to %v must be positive and rising", c.Poll.Min, c.Poll.Max)
 	refuse(c.Retry.Min <= 0 || c.Retry.Max < c.Retry.Min, "retry backoff %v to %v must be positive and rising", c.Retry.Min, c.Retry.Max)
+	refuse(c.RefuseDelay < 0 || c.BusyDelay < 0, "delays of refused jobs %v and busy jobs %v must not be negative", c.RefuseDelay, c.BusyDelay)
+	refuse(c.Reserve < 0, "reserve %v must not be negative", c.Reserve)
 	if c.Policy.Deadline == DeadlineFromBudget && c.Policy.OnStop != DieOnStop && c.Policy.OnStop != IgnoreOnStop {
 		refuse(c.Grace <= 0, "grace is not known; give what the supervisor allows between SIGTERM and SIGKILL")
 		refuse(c.Grace > 0 && c.Reserve >= c.Grace, "grace %v must exceed reserve %v; raise grace or lower reserve", c.Grace, c.Reserve)
 		for k, kind := range c.Kinds {
-			need := kind.Gap + kind.Undo + c.Reserve
+			need := Duration(Instant(kind.Gap).Add(kind.Undo).Add(c.Reserve)) // saturated
 			refuse(c.Grace > c.Reserve && need > c.Grace, "kind %d needs gap %v + undo %v + reserve %v = %v, more than grace %v; check for cancellation more often or raise grace",
 				k, kind.Gap, kind.Undo, c.Reserve, need, c.Grace)
 		}

@@ -1,6 +1,10 @@
 package protocol
 
-import "github.com/quiesce/quiesce/internal/deviation"
+import (
+	"math"
+
+	"github.com/quiesce/quiesce/internal/deviation"
+)
 
 // deadline tags what is due. Of two that are due at the same instant the smaller fires
 // first, then the one with the smaller slot or queue.
@@ -33,59 +37,67 @@ type due struct {
 // its leases are gone before it acts on anything else.
 func (m *Machine) next(now Instant) due {
 	best := due{at: Never}
-	consider := func(at Instant, kind deadline, index int) {
-		d := due{at, kind, int32(index)}
-		if kind == trustEnds && at <= now {
-			d.at = min(at, 0)
+	m.armed(func(d due) {
+		if d.kind == trustEnds && d.at <= now {
+			d.at = math.MinInt64
 		}
-		if d.at < best.at || d.at == best.at && at != Never && (kind < best.kind || kind == best.kind && d.index < best.index) {
+		if d.at < best.at || d.at == best.at && d.at != Never && (d.kind < best.kind || d.kind == best.kind && d.index < best.index) {
 			best = d
 		}
-	}
+	})
+	return best
+}
+
+// armed visits every deadline that the machine's state asks for; those at Never are not
+// armed after all.
+func (m *Machine) armed(visit func(due)) {
 	switch m.phase {
 	case PhaseBooting:
-		return due{m.retryAt, registerAgain, NoSlot}
+		visit(due{m.retryAt, registerAgain, NoSlot})
+		return
 	case PhaseGone:
-		return best
+		return
 	case PhaseServing, PhaseQuiet:
-		consider(m.wedgedAt(), wedged, NoSlot)
+		visit(due{m.wedgedAt(), wedged, NoSlot})
 	case PhaseDraining, PhaseCancelling:
-		consider(m.budget.undoBy, undoEnds, NoSlot)
-		consider(m.judgeAt, judgeRound, NoSlot)
+		visit(due{m.budget.undoBy, undoEnds, NoSlot})
+		visit(due{m.judgeAt, judgeRound, NoSlot})
 	}
-	consider(m.budget.settleBy, settleEnds, NoSlot)
-	consider(m.renewAt, renewRound, NoSlot)
-	consider(m.settleAt, settleRound, NoSlot)
+	visit(due{m.budget.settleBy, settleEnds, NoSlot})
+	visit(due{m.renewAt, renewRound, NoSlot})
+	visit(due{m.settleAt, settleRound, NoSlot})
 	for i := range m.slots {
-		s := &m.slots[i]
-		switch s.state {
-		case SlotRunning:
-			consider(s.trust, trustEnds, i)
-			kind := &m.cfg.Kinds[s.kind]
-			if s.missed >= 2 && !m.deviates(deviation.NeverDistrusts) {
-				consider(s.trust.Add(-kind.Gap), distrust, i)
-			}
-			if kind.Timeout > 0 {
-				consider(s.started.Add(kind.Timeout), kindTimeout, i)
-			}
-			if m.phase.Stopping() {
-				consider(m.cancelAt(s.kind), cancelKind, i)
-			}
-		case SlotCancelled:
-			consider(s.trust, trustEnds, i)
-		case SlotUndoing:
-			if !s.has(lost) {
-				consider(s.trust, trustEnds, i)
-			}
-			consider(min(s.mark, m.budget.undoBy), undoLimit, i)
-		}
+		m.armedForSlot(int32(i), visit)
 	}
 	for q := range m.requests {
 		if r := &m.requests[q]; r.state != RequestNone || m.asks() && m.free() > 0 {
-			consider(r.due, requestDue, q)
+			visit(due{r.due, requestDue, int32(q)})
 		}
 	}
-	return best
+}
+
+func (m *Machine) armedForSlot(i int32, visit func(due)) {
+	switch s := &m.slots[i]; s.state {
+	case SlotRunning:
+		visit(due{s.trust, trustEnds, i})
+		kind := &m.cfg.Kinds[s.kind]
+		if s.missed >= 2 && !m.deviates(deviation.NeverDistrusts) {
+			visit(due{s.trust.Add(-kind.Gap), distrust, i})
+		}
+		if kind.Timeout > 0 {
+			visit(due{s.started.Add(kind.Timeout), kindTimeout, i})
+		}
+		if m.phase.Stopping() {
+			visit(due{m.cancelAt(s.kind), cancelKind, i})
+		}
+	case SlotCancelled:
+		visit(due{s.trust, trustEnds, i})
+	case SlotUndoing:
+		if !s.has(lost) {
+			visit(due{s.trust, trustEnds, i})
+		}
+		visit(due{min(s.mark, m.budget.undoBy), undoLimit, i})
+	}
 }
 
 // fire carries out what was due at d.
@@ -115,7 +127,7 @@ func (m *Machine) fire(now Instant, d due, fx *Effects) {
 	case undoEnds:
 		m.onUndoEnds(fx)
 	case settleEnds:
-		m.onSettleEnds(fx)
+		m.giveUp(m.budget.exitBy, fx)
 	case wedged:
 		m.onWedged(now, fx)
 	}
@@ -125,6 +137,9 @@ func (m *Machine) fire(now Instant, d due, fx *Effects) {
 // ever be free again: every slot holds a handler that was told to stop, and the last of
 // them has been silent for a lease since.
 func (m *Machine) wedgedAt() Instant {
+	if len(m.slots) == 0 || m.cfg.Policy.OnStop == IgnoreOnStop {
+		return Never
+	}
 	last := Instant(0)
 	for i := range m.slots {
 		s := &m.slots[i]
@@ -132,9 +147,6 @@ func (m *Machine) wedgedAt() Instant {
 			return Never
 		}
 		last = max(last, s.mark)
-	}
-	if len(m.slots) == 0 {
-		return Never
 	}
 	return last.Add(m.cfg.Lease)
 }

@@ -20,7 +20,7 @@ const (
 	Cancel        // cancel the handler, with a cause (rule 17, second notice)
 	Undo          // run the undo hooks of the slot's scope until Until
 	PrivateOnly   // leave out the shared hooks that have not begun
-	CommitSegment // the cursor is stored: undo reaches back to it and no further
+	CommitSegment // the cursor is stored: undo reaches back to it and no further; may come again
 	RefuseSave    // tell the handler that its claim is lost and nothing was saved
 	Note          // something to count and to log
 	Line          // one line of the drain's ledger
@@ -173,8 +173,12 @@ func NewEffects(slots, queues int) *Effects {
 	return &Effects{buf: make([]Effect, 0, EffectsPerStep(slots, queues))}
 }
 
-// EffectsPerStep bounds the number of effects of one Step.
-func EffectsPerStep(slots, queues int) int { return 4*slots + 4*queues + 8 }
+// EffectsPerStep bounds the number of effects of one Step. The worst is a stop whose
+// SIGKILL is due, after a pause: a slot misses a renewal and renews (2), is told to drain
+// (1), cancelled (2), noted as leaking (1) and as leaked with its line (2), and with one
+// deviation settled too early (1); a request is sent, its queue told Going, and it is
+// withdrawn, noted and given its line (5); the worker registers, drains itself and exits.
+func EffectsPerStep(slots, queues int) int { return 9*slots + 5*queues + 4 }
 
 // Reset forgets the collected effects and keeps the memory.
 func (fx *Effects) Reset() { fx.buf = fx.buf[:0] }

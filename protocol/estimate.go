@@ -8,7 +8,7 @@ const judgeEvery = Second
 // onEstimated stores one bucket of a kind's execution times.
 func (m *Machine) onEstimated(now Instant, ev Event) {
 	i := int(ev.JobKind)*BucketsPerKind + int(ev.Seq)
-	if ev.Seq >= BucketsPerKind || i >= len(m.buckets) {
+	if m.phase == PhaseGone || ev.Seq >= BucketsPerKind || i >= len(m.buckets) {
 		return
 	}
 	m.buckets[i] = Bucket(ev.Count)

@@ -118,11 +118,11 @@ func (m *Machine) onHandlerReturned(now Instant, ev Event, fx *Effects) {
 func (m *Machine) judgeReturn(s *Slot, code Code) (Verb, Reason) {
 	cancelled := s.state != SlotRunning
 	switch {
-	case code == ReturnedFailed || code == ReturnedPanic:
+	case code == ReturnedFailed || code == ReturnedPanic || cancelled && s.cause == ErrTimeout:
 		return Fail, NoReason
 	case code == ReturnedYield && !cancelled:
 		return Release, BecauseYield
-	case code == ReturnedError && (!cancelled || s.cause == ErrTimeout || m.deviates(deviation.InterruptionFails)):
+	case code == ReturnedError && (!cancelled || m.deviates(deviation.InterruptionFails)):
 		return Fail, NoReason
 	default:
 		return Release, releaseReason(s.cause)
@@ -157,6 +157,7 @@ func (m *Machine) undoThen(now Instant, i int, verb Verb, reason Reason, clean b
 		return
 	}
 	s.state, s.verb, s.reason = SlotUndoing, verb, reason
+	s.cursor = 0 // what is undone now must not be resumed after
 	s.mark = m.undoUntil(now, s.kind)
 	e := about(Undo, i, s)
 	e.Until = s.mark

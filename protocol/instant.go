@@ -26,25 +26,33 @@ const Never Instant = math.MaxInt64
 // Forever is the duration of something without a limit.
 const Forever Duration = math.MaxInt64
 
-// Add returns t+d. It saturates at Never, so that "no limit" stays "no limit" whatever is
-// added to or taken from it.
+// Add returns t+d. It saturates: Never stays Never whatever is added to or taken from it,
+// and no sum wraps around, so that an absurd duration gives an absurd instant and not a
+// harmless-looking one.
 func (t Instant) Add(d Duration) Instant {
 	if t == Never || d == Forever {
 		return Never
 	}
 	s := t + Instant(d)
-	if d > 0 && s < t {
+	switch {
+	case d > 0 && s < t:
 		return Never
+	case d < 0 && s > t:
+		return -Never
 	}
 	return s
 }
 
-// Sub returns the duration t-u; Forever when t is Never.
+// Sub returns the duration t-u, saturated; Forever when t is Never.
 func (t Instant) Sub(u Instant) Duration {
-	if t == Never {
+	d := Duration(t - u)
+	switch {
+	case t == Never || u < 0 && d < Duration(t):
 		return Forever
+	case u > 0 && d > Duration(t):
+		return -Forever
 	}
-	return Duration(t - u)
+	return d
 }
 
 // less returns d shrunk by a clock drift of ppm parts in a million, rounded down. It is

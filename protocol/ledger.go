@@ -29,9 +29,9 @@ func (m *Machine) line(i int, outcome Outcome, fx *Effects) {
 func (m *Machine) closeLedger(fx *Effects) {
 	for i := range m.slots {
 		s := &m.slots[i]
-		switch {
-		case s.state == SlotFree:
-		case s.handlerRuns():
+		switch s.state {
+		case SlotFree:
+		case SlotRunning, SlotCancelled, SlotZombie:
 			fx.note(HandlerLeaked, i, s)
 			m.line(i, WasLeaked, fx)
 		default:

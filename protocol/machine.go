@@ -49,12 +49,11 @@ type Machine struct {
 	termGroups uint8
 	interrupts uint8 // SIGINTs
 
-	phase        Phase
-	retries      uint8 // attempts at Register so far
-	settleTries  uint8 // rounds of settling since a slot first needed one
-	status       uint8 // of the exit
-	wantsQuiet   bool  // Booting: quiet was asked for
-	stopReported bool  // the first effects of a stop were given
+	phase       Phase
+	retries     uint8 // attempts at Register so far
+	settleTries uint8 // rounds of settling since a slot first needed one
+	status      uint8 // of the exit
+	wantsQuiet  bool  // Booting: quiet was asked for
 }
 
 // Init makes m a machine at the beginning of its life: its first Step asks the driver to
@@ -92,16 +91,21 @@ func (m *Machine) Phase() Phase { return m.phase }
 // Incarnation returns the number the broker gave this life, 0 before it did.
 func (m *Machine) Incarnation() uint64 { return m.incarnation }
 
+// Memory returns the memory the machine works in, to be used again by a later life.
+func (m *Machine) Memory() Memory {
+	return Memory{Slots: m.slots, Requests: m.requests, Buckets: m.buckets}
+}
+
 // Slots returns the slots, to look at.
 func (m *Machine) Slots() []Slot { return m.slots }
 
 // Requests returns the claim requests by queue, to look at.
 func (m *Machine) Requests() []Request { return m.requests }
 
-// KillAt returns when SIGKILL is expected: Never outside a drain or without a deadline.
+// KillAt returns when SIGKILL is expected: Never before a stop or without a deadline.
 func (m *Machine) KillAt() Instant { return m.budget.killAt }
 
-// ExitBy returns when the exit hooks must be done: Never outside a drain.
+// ExitBy returns when the exit hooks must be done: Never before a stop.
 func (m *Machine) ExitBy() Instant { return m.budget.exitBy }
 
 // Status returns the exit status as far as it is known.
@@ -146,9 +150,9 @@ func (m *Machine) jitter(d Duration) Duration {
 func (m *Machine) backoff(b Backoff, tries uint8) Duration {
 	d := b.Min
 	for ; tries > 0 && d < b.Max; tries-- {
-		d *= 2
+		d += min(d, b.Max-d) // doubled, without passing Max or wrapping around
 	}
-	return m.jitter(min(d, b.Max))
+	return m.jitter(d)
 }
 
 func increment(n *uint8) {

@@ -8,9 +8,11 @@ func (d Duration) String() string {
 		return "forever"
 	}
 	if d < 0 {
-		return "-" + (-d).String()
+		return "-" + (-max(d, -Forever)).String()
 	}
 	switch {
+	case d == 0:
+		return "0s"
 	case d < Microsecond:
 		return strconv.FormatInt(int64(d), 10) + "ns"
 	case d < Millisecond:

@@ -88,7 +88,7 @@ func (m *Machine) renewed(now Instant, i int, ev Event, fx *Effects) {
 	if !s.renewable() {
 		return
 	}
-	s.trust = max(s.trust, m.trustFrom(now, ev.Sent))
+	s.trust = max(s.trust, m.trustFrom(now, min(ev.Sent, now)))
 	s.missed = 0
 	s.clear(renewing)
 	m.cursorStored(now, i, ev.Cursor, fx)

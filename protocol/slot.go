@@ -6,12 +6,12 @@ type SlotState uint8
 // Slot states with their exits. The package comment has the whole table.
 const (
 	SlotFree      SlotState = iota // → Running, Settling
-	SlotRunning                    // → Settling, Undoing, Cancelled, Zombie
+	SlotRunning                    // → Settling, Undoing, Cancelled, Zombie, Leaked
 	SlotCancelled                  // told to stop, not back yet → Settling, Undoing, Zombie, Leaked
-	SlotUndoing                    // handler back, undo hooks run → Settling, Free, Zombie
-	SlotSettling                   // the broker is told how the claim ends → Free, Zombie
+	SlotUndoing                    // handler back, undo hooks run → Settling, Free, Zombie, Leaked
+	SlotSettling                   // the broker is told how the claim ends → Free, Zombie, Leaked
 	SlotZombie                     // handler or undo runs on, claim gone → Settling, Undoing, Free, Leaked
-	SlotLeaked                     // never came back; final
+	SlotLeaked                     // left behind by a worker that is gone; final
 
 	slotStates
 )
@@ -87,15 +87,17 @@ func (s *Slot) renewable() bool {
 
 // Request is one queue's claim request. Its memory belongs to the driver.
 type Request struct {
-	seq      uint64  // of the newest request; ids never repeat within an incarnation
-	sent     Instant // of its first attempt
-	due      Instant // None: not before; Asked: the timeout; Withdrawing: the next attempt
-	want     int32
-	granted  int32
-	state    RequestState
-	tries    uint8 // attempts made in this state
-	empties  uint8 // empty answers in a row
-	inLedger bool  // open at the stop: owes a line
+	seq     uint64  // of the newest request; ids never repeat within an incarnation
+	sent    Instant // of its first attempt
+	due     Instant // None: not before; Asked: the timeout; Withdrawing: the next attempt
+	want    int32
+	granted int32
+	state   RequestState
+	tries   uint8 // attempts made in this state
+	empties uint8 // empty answers in a row
+
+	handedBack bool // a job it was granted was not run
+	inLedger   bool // open at the stop: owes a line
 }
 
 // RequestState is where a queue's claim request stands.

@@ -93,7 +93,7 @@ func (m *Machine) advance(now Instant, fx *Effects) {
 		}
 	}
 	if m.phase == PhaseSettling && m.allClosed() {
-		m.leave(fx)
+		m.leave(m.budget.exitBy, fx)
 	}
 }
 
@@ -128,15 +128,16 @@ func (m *Machine) allClosed() bool {
 	return true
 }
 
-// leave ends the machine's life: nothing is armed any more.
-func (m *Machine) leave(fx *Effects) {
+// leave ends the machine's life: nothing is armed any more. The exit hooks may run until
+// the given instant.
+func (m *Machine) leave(until Instant, fx *Effects) {
 	m.phase = PhaseGone
 	m.renewAt, m.settleAt, m.judgeAt, m.retryAt = Never, Never, Never, Never
-	fx.put(Effect{Kind: Exit, Slot: NoSlot, Status: m.status, Until: m.budget.exitBy})
+	fx.put(Effect{Kind: Exit, Slot: NoSlot, Status: m.status, Until: until})
 }
 
 func (m *Machine) register(now Instant, fx *Effects) {
-	m.retryAt = now.Add(m.cfg.Reply + m.backoff(m.cfg.Retry, m.retries))
+	m.retryAt = now.Add(m.cfg.Reply).Add(m.backoff(m.cfg.Retry, m.retries))
 	increment(&m.retries)
 	fx.put(Effect{Kind: Register, Slot: NoSlot})
 }
@@ -155,7 +156,7 @@ func (m *Machine) onRegistered(now Instant, ev Event, fx *Effects) {
 		}
 	case Refused:
 		m.worsen(ExitRefused)
-		m.leave(fx)
+		m.leave(Never, fx)
 	default:
 		m.retryAt = now.Add(m.backoff(m.cfg.Retry, m.retries))
 	}

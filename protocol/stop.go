@@ -11,7 +11,9 @@ func (m *Machine) onStop(now Instant, ev Event, fx *Effects) {
 	switch {
 	case m.phase == PhaseGone || m.cfg.Policy.OnStop == IgnoreOnStop:
 	case m.phase == PhaseBooting:
-		m.leave(fx)
+		// Nothing is held yet, so nothing has to come to rest; the hooks still have a limit.
+		m.rebase(now, m.firstKillAt(now, ev.At))
+		m.leave(m.budget.exitBy, fx)
 	case m.phase.Stopping():
 		m.onStopAgain(now, ev, fx)
 	default:
@@ -25,7 +27,7 @@ func (m *Machine) onStop(now Instant, ev Event, fx *Effects) {
 func (m *Machine) beginDrain(now Instant, ev Event, fx *Effects) {
 	if m.cfg.Policy.OnStop == DieOnStop {
 		m.dropAll()
-		m.leave(fx)
+		m.leave(now, fx)
 		return
 	}
 	m.stopAt = now
@@ -100,9 +102,9 @@ func (m *Machine) onStopAgain(now Instant, ev Event, fx *Effects) {
 			m.hurry(now, fx)
 		}
 	case ev.Signal == SIGINT && nth >= 3:
-		m.exitAtOnce(fx)
+		m.exitAtOnce(now, fx)
 	case nth == 2 && ev.Signal != SIGINT && m.deviates(deviation.SecondSignalKills):
-		m.exitAtOnce(fx)
+		m.exitAtOnce(now, fx)
 	case nth == 2:
 		m.hurry(now, fx)
 	}
@@ -115,9 +117,12 @@ func (m *Machine) bringNearer(now, told Instant) {
 	}
 }
 
-// hurry cancels every handler now. An undo that runs keeps its slice.
+// hurry cancels every handler now. An undo that runs keeps its slice. In Settling there is
+// nobody left to hurry.
 func (m *Machine) hurry(now Instant, fx *Effects) {
-	need := m.cfg.Reserve
+	if m.phase == PhaseSettling {
+		return
+	}
 	var gap, undo Duration
 	for i := range m.slots {
 		switch s := &m.slots[i]; s.state {
@@ -126,19 +131,21 @@ func (m *Machine) hurry(now Instant, fx *Effects) {
 			undo = max(undo, m.cfg.Kinds[s.kind].Undo)
 		}
 	}
-	m.rebase(now, min(m.budget.killAt, now.Add(need+gap+undo)))
+	m.rebase(now, min(m.budget.killAt, now.Add(m.cfg.Reserve).Add(gap).Add(undo)))
 	m.cancelAll(now, ErrHurry, fx)
 }
 
-func (m *Machine) exitAtOnce(fx *Effects) {
+func (m *Machine) exitAtOnce(now Instant, fx *Effects) {
 	m.worsen(ExitAtOnce)
-	m.closeLedger(fx)
-	m.dropAll()
-	m.leave(fx)
+	m.giveUp(now, fx)
 }
 
+// onKillAtMoved heeds an earlier SIGKILL at once, and a later one until the drain has
+// cancelled somebody: from then on the budget is spoken for (rule 5).
 func (m *Machine) onKillAtMoved(now, at Instant) {
-	if m.phase.Stopping() && m.cfg.Policy.Deadline == DeadlineFromBudget {
+	switch {
+	case !m.phase.Stopping() || m.cfg.Policy.Deadline != DeadlineFromBudget:
+	case at < m.budget.killAt || m.phase == PhaseDraining:
 		m.rebase(now, at)
 	}
 }
@@ -168,9 +175,7 @@ func (m *Machine) onResume() {
 // one is still writing.
 func (m *Machine) onCancelAt(now Instant, i int, fx *Effects) {
 	if m.cfg.Policy.AtDeadline == DieAtDeadline {
-		m.closeLedger(fx)
-		m.dropAll()
-		m.leave(fx)
+		m.giveUp(now, fx)
 		return
 	}
 	m.drainCancel(now, i, ErrDraining, fx)
@@ -206,26 +211,26 @@ func (m *Machine) onUndoEnds(fx *Effects) {
 	}
 }
 
-// onSettleEnds gives up what is still open. The lease does the rest.
-func (m *Machine) onSettleEnds(fx *Effects) {
+// giveUp leaves what is still open to the lease and goes.
+func (m *Machine) giveUp(until Instant, fx *Effects) {
 	m.closeLedger(fx)
 	m.dropAll()
-	m.leave(fx)
+	m.leave(until, fx)
 }
 
-// dropAll marks what a worker leaves behind: handlers that run as leaked, the rest as
+// dropAll marks what a worker leaves behind: whatever runs on makes it leaked, the rest
 // unsettled. Nothing is sent.
 func (m *Machine) dropAll() {
 	for i := range m.slots {
-		switch s := &m.slots[i]; {
-		case s.state == SlotFree:
-		case s.handlerRuns() && m.stopAt != Never && m.status != ExitAtOnce:
+		switch s := &m.slots[i]; s.state {
+		case SlotFree:
+			continue
+		case SlotRunning, SlotCancelled, SlotZombie:
 			m.worsen(ExitLeaked)
-			s.state = SlotLeaked
 		default:
 			m.worsen(ExitUnsettled)
-			s.state = SlotLeaked
 		}
+		m.slots[i].state = SlotLeaked
 	}
 	for q := range m.requests {
 		if r := &m.requests[q]; r.state != RequestNone {

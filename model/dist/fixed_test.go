@@ -119,3 +119,12 @@ func TestNormalAreaAndDensity(t *testing.T) {
 		assert.InDelta(t, distuv.UnitNormal.Prob(float(z)), math.Ldexp(float64(density), -areaBits), 0x1p-48)
 	}
 }
+
+func TestMulExpThatWouldRoundUpToTwoToThe63Overflows(t *testing.T) {
+	mant, _ := exp(1)
+	v := uint64(1)<<63 - (mant - 1<<63) // v·e^(2^-56) falls short of 2^63 by less than a half
+	_, ok := mulExp(v, 1, 0)
+	assert.False(t, ok)
+	_, ok = mulExp(v-1, 1, 0)
+	assert.True(t, ok)
+}

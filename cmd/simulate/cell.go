@@ -1,0 +1,121 @@
+package main
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/quiesce/quiesce/sim/lab"
+)
+
+// cell is one number of the table: the value is set flush right, its interval flush left.
+type cell struct{ value, half, verdict string }
+
+// newCell writes an estimate. jobs is how many jobs there were, over all replications.
+func newCell(e *lab.Estimate, s style, jobs float64) cell {
+	if e == nil || math.IsNaN(e.Mean) {
+		return cell{value: "–"}
+	}
+	if s == asRare && e.Mean == 0 {
+		// A rare event that was not seen may still be possible: say how hard was looked.
+		return cell{value: "0 of " + million(jobs)}
+	}
+	c := cell{value: s.write(e.Mean)}
+	if e.Censored > 0 {
+		c.value = "≥ " + c.value
+	}
+	c.half = s.interval(e)
+	return c
+}
+
+// interval writes half of an estimate's interval, or nothing when it is out of sight beside
+// the digits that are shown of the mean.
+func (s style) interval(e *lab.Estimate) string {
+	h := (e.Hi - e.Lo) / 2
+	if !(h > math.Abs(e.Mean)*1e-9) || s == asSeconds && h < lastDigit(e.Mean)/10 { // also NaN
+		return ""
+	}
+	return "± " + s.writeHalf(h, e.Mean)
+}
+
+// lastDigit returns what one step of the last digit is worth that seconds shows of v.
+func lastDigit(v float64) float64 {
+	switch v = math.Abs(v); {
+	case v < 0.9995e-3:
+		return 1e-8
+	case v < 0.9995:
+		return 1e-5
+	case v < 9.995:
+		return 0.01
+	case v < 59.95:
+		return 0.1
+	case v < 3599.5:
+		return 1
+	default:
+		return 60
+	}
+}
+
+func (s style) write(v float64) string {
+	switch s {
+	case asSeconds:
+		return seconds(v)
+	case asShare:
+		return percent(v)
+	case asRatio:
+		return threeDigits(v)
+	default:
+		return count(v)
+	}
+}
+
+// writeHalf writes half an interval in the unit of its mean: 1.01s ± 0.02s, not ± 20ms.
+func (s style) writeHalf(h, mean float64) string {
+	mean = math.Abs(mean)
+	switch {
+	case s == asShare:
+		return twoOrOneDigit(100*h) + "%"
+	case s != asSeconds:
+		return twoOrOneDigit(h)
+	case h >= 59.5:
+		return seconds(h)
+	case max(mean, h) >= 0.9995:
+		return twoOrOneDigit(h) + "s"
+	case max(mean, h) >= 0.9995e-3:
+		return twoOrOneDigit(1e3*h) + "ms"
+	default:
+		return twoOrOneDigit(1e6*h) + "µs"
+	}
+}
+
+// twoOrOneDigit writes the width of an interval, which is itself uncertain.
+func twoOrOneDigit(h float64) string {
+	switch {
+	case h >= 9.95:
+		return commas(h)
+	case h >= 0.95:
+		return strconv.FormatFloat(h, 'f', 1, 64)
+	case h >= 0.95e-4:
+		s := strconv.FormatFloat(h, 'f', 4, 64)
+		// One digit after the zeros.
+		for i, c := range s {
+			if c != '0' && c != '.' {
+				return strconv.FormatFloat(h, 'f', max(i-1, 1), 64)
+			}
+		}
+		return s
+	default:
+		return strconv.FormatFloat(h, 'g', 1, 64)
+	}
+}
+
+// signed writes a difference.
+func (s style) signed(v float64) string {
+	switch {
+	case v > 0:
+		return "+" + s.write(v)
+	case v < 0:
+		return "−" + s.write(-v)
+	default:
+		return s.write(0)
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// value is a flag that is checked while the command line is read, so that whoever mistyped
+// it hears about it before anything is loaded.
+type value struct {
+	kind string // shown in the help
+	text string
+	set  func(string) error
+}
+
+func (v *value) String() string { return v.text }
+func (v *value) Type() string   { return v.kind }
+
+func (v *value) Set(s string) error {
+	if err := v.set(s); err != nil {
+		return err
+	}
+	v.text = s
+	return nil
+}
+
+// Output formats.
+const (
+	asTable = "table"
+	asJSON  = "json"
+	asCSV   = "csv"
+)
+
+func formatFlag(to *string, formats ...string) *value {
+	*to = formats[0]
+	return &value{kind: strings.Join(formats, "|"), text: *to, set: func(s string) error {
+		if !slices.Contains(formats, s) {
+			return fmt.Errorf("is not a format; %s", suggest(s, formats))
+		}
+		*to = s
+		return nil
+	}}
+}
+
+// maxSeeds is more replications than anybody has waited for.
+const maxSeeds = 10_000
+
+func seedsFlag(to *int, n int) *value {
+	*to = n
+	return &value{kind: "N", text: strconv.Itoa(n), set: func(s string) error {
+		n, err := strconv.Atoi(s)
+		switch {
+		case err != nil:
+			return fmt.Errorf("is not a whole number of replications; write --seeds 10")
+		case n < 1:
+			return fmt.Errorf("is no replication at all; write at least --seeds 1, or --seeds 10 for an interval")
+		case n > maxSeeds:
+			return fmt.Errorf("is more replications than can be waited for; write at most --seeds %d", maxSeeds)
+		}
+		*to = n
+		return nil
+	}}
+}
+
+func seedFlag(to *uint64) *value {
+	*to = 1
+	return &value{kind: "N", text: "1", set: func(s string) error {
+		n, err := strconv.ParseUint(s, 10, 64)
+		// The seeds of all replications follow from the first and must exist.
+		if err != nil || n > math.MaxUint64-maxSeeds {
+			return fmt.Errorf("is not a seed; write a whole number from 0 to %d", uint64(math.MaxUint64-maxSeeds))
+		}
+		*to = n
+		return nil
+	}}
+}
+
+func policyFlag(to *string, name string) *value {
+	*to = name
+	return &value{kind: "P", text: name, set: func(s string) error {
+		*to = s
+		return checkPolicy(s)
+	}}
+}
+
+func policiesFlag(to *[]string) *value {
+	return &value{kind: "a,b,c", set: func(s string) error {
+		*to = nil
+		for _, name := range strings.Split(s, ",") {
+			name = strings.TrimSpace(name)
+			if err := checkPolicy(name); err != nil {
+				return err
+			}
+			if slices.Contains(*to, name) {
+				return fmt.Errorf("names %s twice; name each policy once", name)
+			}
+			*to = append(*to, name)
+		}
+		return nil
+	}}
+}
+
+func checkPolicy(name string) error {
+	if _, err := model.PresetNamed(name); err != nil {
+		return fmt.Errorf("there is no policy %q; %s", name, suggest(name, model.PresetNames()))
+	}
+	return nil
+}
+
+// sinceStartFlag is an instant of a run, written as the time since its start.
+func sinceStartFlag(to *protocol.Instant, unset protocol.Instant) *value {
+	*to = unset
+	return &value{kind: "20m", set: func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 {
+			return fmt.Errorf("is not a time since the start; write it like 20m or 1h20m5s")
+		}
+		*to = protocol.Instant(d)
+		return nil
+	}}
+}
+
+// numberFlag is the number of something that is counted from least on; *to is -1 when it is
+// not given.
+func numberFlag(to *int64, what string, least int64) *value {
+	*to = -1
+	return &value{kind: "N", set: func(s string) error {
+		n, err := strconv.ParseInt(s, 10, 64)
+		if err != nil || n < least {
+			return fmt.Errorf("is not the number of a %s; they are counted from %d", what, least)
+		}
+		*to = n
+		return nil
+	}}
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/dist"
+	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/sim/lab"
+)
+
+// fact is one part of the world, in words.
+type fact struct{ name, text string }
+
+// describe says in words what world the numbers are about.
+func describe(sc *model.Scenario) []fact {
+	facts := []fact{
+		{"fleet", fleetInWords(sc)},
+		{"queue", queueInWords(&sc.Queue)},
+		{"jobs", jobsInWords(sc)},
+		{"deploys", deploysInWords(sc)},
+	}
+	if f := faultsInWords(&sc.Faults); f != "" {
+		facts = append(facts, fact{"faults", f})
+	}
+	return facts
+}
+
+func fleetInWords(sc *model.Scenario) string {
+	s := fmt.Sprintf("%s × %s", plural(sc.Fleet.Workers, "worker"), plural(sc.Fleet.Slots, "slot"))
+	if sc.Fleet.Start != nil {
+		s += ", up " + distribution(sc.Fleet.Start) + " after the start"
+	}
+	sup := sc.Supervisor
+	if sup.Kind == model.Kubernetes {
+		s += "; Kubernetes"
+	} else {
+		s += "; plain supervisor"
+	}
+	s += ", grace " + short(sup.Grace)
+	if sup.PreStop > 0 {
+		s += ", of it preStop " + short(sup.PreStop)
+	}
+	return s
+}
+
+func queueInWords(q *model.Queue) string {
+	s := fmt.Sprintf("lease %s, heartbeat %s", short(q.Lease), short(q.Heartbeat))
+	if q.CountAtClaim {
+		s += fmt.Sprintf("; attempts are counted at the claim, dead letter after %d", q.MaxAttempts)
+	} else if q.MaxFailures > 0 {
+		s += fmt.Sprintf("; dead letter after %s", plural(q.MaxFailures, "failure"))
+	}
+	if q.Poison > 0 {
+		s += fmt.Sprintf(" or %s in a row", plural(q.Poison, "expiry"))
+	}
+	if q.OnExpiry == model.QuarantineExpired {
+		s += "; an expired job is quarantined"
+	}
+	return s
+}
+
+func jobsInWords(sc *model.Scenario) string {
+	if sc.Trace != nil {
+		return fmt.Sprintf("from the trace, %s", plural(len(sc.Jobs), "kind"))
+	}
+	var rate, work float64
+	for i := range sc.Jobs {
+		if j := &sc.Jobs[i]; j.Arrivals != nil && j.Work != nil {
+			r := 1e9 / j.Arrivals.Moments().Mean
+			rate += r
+			work += r * j.Work.Moments().Mean / 1e9
+		}
+	}
+	s := fmt.Sprintf("%s, %s each on average", perTime(rate), prose(work/rate))
+	if n := len(sc.Jobs); n > 1 {
+		s += fmt.Sprintf(", of %d kinds", n)
+	}
+	if load := lab.Load(sc); !math.IsNaN(load) {
+		s += fmt.Sprintf("; they keep %s of the slots busy", percent(load))
+	}
+	return s
+}
+
+// perTime writes a rate in the largest unit that gives at least one.
+func perTime(perSecond float64) string {
+	switch {
+	case perSecond >= 1:
+		return threeDigits(perSecond) + " a second"
+	case perSecond*60 >= 1:
+		return threeDigits(perSecond*60) + " a minute"
+	default:
+		return threeDigits(perSecond*3600) + " an hour"
+	}
+}
+
+func deploysInWords(sc *model.Scenario) string {
+	d := &sc.Deploys
+	var parts []string
+	if d.Every > 0 {
+		every := "every " + short(d.Every)
+		if d.Count > 0 {
+			every += fmt.Sprintf(", %d of them", d.Count)
+		}
+		parts = append(parts, every)
+	}
+	switch n := len(d.At); {
+	case n == 1:
+		parts = append(parts, "one at "+short(protocol.Duration(d.At[0])))
+	case n > 1:
+		parts = append(parts, fmt.Sprintf("%d between %s and %s", n, short(roundSeconds(d.At[0])), short(roundSeconds(d.At[n-1]))))
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	return strings.Join(parts, ", and ") + "; " + rolloutInWords(&sc.Supervisor.Rollout)
+}
+
+func rolloutInWords(r *model.Rollout) string {
+	switch r.Strategy {
+	case model.Recreate:
+		return "all old workers are stopped before the first new one starts"
+	case model.OneByOne:
+		s := "workers are replaced one by one, the last seat first"
+		if r.Partition > 0 {
+			s += fmt.Sprintf(", down to seat %d", r.Partition)
+		}
+		return s
+	case model.OnDelete:
+		return "nothing is stopped; whatever restarts is new"
+	default:
+		return fmt.Sprintf("rolling update, max surge %s, max unavailable %s", intOrPercent(r.MaxSurge), intOrPercent(r.MaxUnavailable))
+	}
+}
+
+func intOrPercent(v model.IntOrPercent) string {
+	if v.Percent {
+		return fmt.Sprintf("%d%%", v.Value)
+	}
+	return fmt.Sprint(v.Value)
+}
+
+func faultsInWords(f *model.Faults) string {
+	var parts []string
+	if f.Crash > 0 {
+		parts = append(parts, "each worker crashes every "+short(f.Crash)+" on average")
+	}
+	for _, s := range []struct {
+		what  string
+		spell model.Spell
+	}{{"each worker stands still", f.Pause}, {"each worker is cut off", f.Partition}, {"the broker is slow", f.Slow}} {
+		if s.spell.Every > 0 {
+			parts = append(parts, fmt.Sprintf("%s for %s every %s on average", s.what, distribution(s.spell.Length), short(s.spell.Every)))
+		}
+	}
+	if f.Forget > 0 {
+		parts = append(parts, fmt.Sprintf("the broker forgets its last %s every %s on average", short(f.ForgetFor), short(f.Forget)))
+	}
+	if f.DriftPPM > 0 {
+		parts = append(parts, fmt.Sprintf("clocks drift by up to %d ppm", f.DriftPPM))
+	}
+	net := &f.Network
+	if net.Latency != nil {
+		parts = append(parts, "latency "+distribution(net.Latency))
+	}
+	if net.Loss > 0 {
+		parts = append(parts, fmt.Sprintf("%s of messages lost", percent(float64(net.Loss)/1e9)))
+	}
+	if net.Duplicate > 0 {
+		parts = append(parts, fmt.Sprintf("%s doubled", percent(float64(net.Duplicate)/1e9)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// distribution writes a duration that differs from case to case by its median and tail.
+func distribution(t *dist.Table) string {
+	if t.Min() == t.Max() {
+		return short(protocol.Duration(t.Max()))
+	}
+	return fmt.Sprintf("%s (p99 %s)", prose(float64(t.Quantile(1, 2))/1e9), prose(float64(t.Quantile(99, 100))/1e9))
+}
+
+func plural(n int, what string) string {
+	switch {
+	case n == 1:
+		return "1 " + what
+	case strings.HasSuffix(what, "y"):
+		return commas(float64(n)) + " " + strings.TrimSuffix(what, "y") + "ies"
+	default:
+		return commas(float64(n)) + " " + what + "s"
+	}
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/scenarios"
+)
+
+// input is where a scenario comes from: a name, a file, or a job trace and a manifest.
+type input struct {
+	jobs, manifest, selector string
+}
+
+func (in *input) flags(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&in.jobs, "jobs", "", "a job trace (CSV or SWF, may be gzipped) instead of a scenario's jobs")
+	f.StringVar(&in.manifest, "manifest", "", "a Kubernetes manifest instead of a scenario's fleet")
+	f.StringVar(&in.selector, "select", "", "kind/name of the workload, when the manifest has several")
+}
+
+// scene is a scenario that is ready to run.
+type scene struct {
+	*model.Scenario
+	assumed []string // what real input does not say
+	words   []string // the arguments that name it again
+}
+
+// load finds the scenario that args and flags name.
+func (in *input) load(cmd *cobra.Command, args []string) (*scene, error) {
+	real := in.jobs != "" || in.manifest != ""
+	switch {
+	case cmd.Flags().Changed("jobs") && in.jobs == "", cmd.Flags().Changed("manifest") && in.manifest == "":
+		return nil, misuse("--jobs and --manifest need the name of a file")
+	case len(args) > 1:
+		return nil, misuse("%s takes one scenario, and there are %d: %s; flags that take a value are written --flag value",
+			cmd.CommandPath(), len(args), strings.Join(args, " "))
+	case len(args) == 1 && real:
+		return nil, misuse("there is a scenario, %s, and --jobs or --manifest as well; give either the scenario or the files", args[0])
+	case in.selector != "" && in.manifest == "":
+		return nil, misuse("--select %s chooses a workload of a manifest, and there is none; add --manifest FILE", in.selector)
+	case real:
+		return in.fromFiles()
+	}
+	name := scenarios.DefaultName
+	if len(args) == 1 {
+		name = args[0]
+	}
+	sc, err := scenarios.Load(name)
+	if err != nil {
+		return nil, err
+	}
+	return &scene{Scenario: sc, words: []string{quote(name)}}, nil
+}
+
+func (in *input) fromFiles() (*scene, error) {
+	sc, assumed, err := scenarios.FromInput(in.jobs, in.manifest, in.selector)
+	if err != nil {
+		return nil, err
+	}
+	s := &scene{Scenario: sc}
+	// What Notes says of the scenario in any case is not said twice.
+	known := scenarios.Notes(sc)
+	for _, a := range assumed {
+		if !slices.Contains(known, a) {
+			s.assumed = append(s.assumed, a)
+		}
+	}
+	for _, f := range []struct{ flag, value string }{{"--jobs", in.jobs}, {"--manifest", in.manifest}, {"--select", in.selector}} {
+		if f.value != "" {
+			s.words = append(s.words, f.flag, quote(f.value))
+		}
+	}
+	return s, nil
+}
+
+// quote makes an argument safe to paste into a shell.
+func quote(s string) string {
+	if strings.IndexFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./+,:=@%", r))
+	}) < 0 && s != "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/quiesce/quiesce/sim/lab"
+)
+
+// object is a JSON object that keeps the order of its members, so that policies come as they
+// were asked for and metrics as the meter lists them.
+type object []member
+
+type member struct {
+	key   string
+	value any
+}
+
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := enc.Encode(m.key); err != nil {
+			return nil, err
+		}
+		b.WriteByte(':')
+		if err := enc.Encode(m.value); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// number is a JSON number, or null when there is nothing to say.
+type number float64
+
+func (n number) MarshalJSON() ([]byte, error) {
+	if f := float64(n); !math.IsNaN(f) && !math.IsInf(f, 0) {
+		return json.Marshal(f)
+	}
+	return []byte("null"), nil
+}
+
+// writeJSON writes the report to the contract of docs: everything outside "meta" follows
+// from the input alone.
+func (r *report) writeJSON(w io.Writer) error {
+	policies := make(object, len(r.policies))
+	for i, p := range r.policies {
+		policies[i] = member{p.Name, object{{"metrics", metricsObject(p.Metrics)}}}
+	}
+	paired := make([]object, len(r.paired))
+	for i, d := range r.paired {
+		paired[i] = object{{"policy", d.Policy}, {"baseline", d.Baseline}, {"metrics", metricsObject(d.Metrics)}}
+	}
+	doc := object{{"scenario", r.scenario.Name}, {"about", r.scenario.About}}
+	if r.run != nil {
+		doc = append(doc, member{"seed", r.firstSeed}, member{"trace_hash", fmt.Sprintf("%016x", r.run.traceHash)})
+	}
+	doc = append(doc,
+		member{"seeds", r.seeds}, member{"first_seed", r.firstSeed},
+		member{"policies", policies}, member{"paired", paired},
+		member{"notes", list(r.notes)}, member{"assumed", list(r.scenario.assumed)},
+		member{"meta", object{
+			{"wall_seconds", number(r.meta.wall.Seconds())},
+			{"events_per_second", number(math.Round(r.meta.eventsPerSecond()))},
+			{"version", readVersion().Version},
+			{"asked_seeds", r.meta.asked},
+		}})
+	return writeIndented(w, doc)
+}
+
+func metricsObject(all []lab.Estimate) object {
+	o := make(object, len(all))
+	for i, e := range all {
+		m := object{{"mean", number(e.Mean)}, {"lo", number(e.Lo)}, {"hi", number(e.Hi)}, {"unit", e.Unit}}
+		if e.N > 0 {
+			m = append(m, member{"n", e.N})
+		}
+		if e.Censored > 0 {
+			m = append(m, member{"censored", e.Censored})
+		}
+		o[i] = member{e.Name, m}
+	}
+	return o
+}
+
+// list makes no strings an empty list instead of null.
+func list(s []string) []string { return append([]string{}, s...) }
+
+func writeIndented(w io.Writer, doc any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(doc)
+}

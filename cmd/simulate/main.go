@@ -1,0 +1,28 @@
+// Command simulate measures what each way of stopping job workers costs.
+//
+//	simulate compare                                  policies side by side, in the default scenario
+//	simulate compare --jobs TRACE --manifest FILE     the same on real input
+//	simulate run SCENARIO --policy P --seed N         one run in full
+//	simulate replay --seed N SCENARIO --policy P      step through it
+//	simulate scenarios [list|show NAME|schema]
+//	simulate version
+//
+// Results go to stdout; progress goes to stderr, and only when that is a terminal. The exit
+// status is 0 when all is well, 1 when a run was stopped before its end, and 2 for bad usage
+// or input, which leaves stdout empty and writes no file.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal stops cleanly. It also gives signals their usual effect back, so that
+	// a second one ends the process at once, whatever it is doing.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}

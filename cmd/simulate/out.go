@@ -1,0 +1,126 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// write is one way of writing a report.
+type write func(io.Writer) error
+
+func (r *report) as(format string) write {
+	switch format {
+	case asJSON:
+		return r.writeJSON
+	case asCSV:
+		return r.writeCSV
+	default:
+		return r.writeTable
+	}
+}
+
+// print writes a report to stdout, and to files called base in dir when that is given. All
+// of it is composed first and the files come before stdout, so that what fails leaves
+// nothing that looks like a result.
+func (a *app) print(r *report, format, dir, base string) error {
+	var out bytes.Buffer
+	if err := r.as(format)(&out); err != nil {
+		return err
+	}
+	if dir != "" {
+		if err := saveAll(dir, map[string]write{base + ".json": r.writeJSON, base + ".csv": r.writeCSV, base + ".txt": r.writeTable}); err != nil {
+			return err
+		}
+	}
+	return a.show(&out)
+}
+
+// show writes what was composed to stdout.
+func (a *app) show(out *bytes.Buffer) error {
+	if _, err := a.stdout.Write(out.Bytes()); err != nil {
+		return fmt.Errorf("the result cannot be written to stdout: %w", err)
+	}
+	return nil
+}
+
+// checkOut refuses an --out that nothing can be written to. It is called before the run: to
+// lose minutes of work to a misspelt folder is worse than an early no. It leaves no trace.
+func checkOut(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	// The folder may not exist yet; then its nearest ancestor that does must take it.
+	at := filepath.Clean(dir)
+	for {
+		info, err := os.Stat(at)
+		if errors.Is(err, fs.ErrNotExist) && filepath.Dir(at) != at {
+			at = filepath.Dir(at)
+			continue
+		}
+		if err != nil {
+			return outError(dir, err)
+		}
+		if !info.IsDir() {
+			return misuse("--out %s: %s is not a folder; name a folder to write into", dir, at)
+		}
+		break
+	}
+	probe, err := os.MkdirTemp(at, ".simulate-*")
+	if err != nil {
+		return outError(dir, err)
+	}
+	return os.Remove(probe)
+}
+
+func outError(dir string, err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		err = path.Err
+	}
+	return misuse("--out %s cannot be written to: %v; name a folder you may write into", dir, err)
+}
+
+// saveAll writes files into dir. Each appears whole under its name or not at all, and none
+// appears before all could be written.
+func saveAll(dir string, files map[string]write) (err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return outError(dir, err)
+	}
+	ready := make(map[string]string) // final names by temporary ones
+	defer func() {
+		for temporary := range ready {
+			_ = os.Remove(temporary) // renamed ones are not there any more
+		}
+	}()
+	for name, w := range files {
+		temporary, err := saveOne(dir, name, w)
+		if err != nil {
+			return outError(dir, err)
+		}
+		ready[temporary] = filepath.Join(dir, name)
+	}
+	for temporary, final := range ready {
+		if err := os.Rename(temporary, final); err != nil {
+			return outError(dir, err)
+		}
+	}
+	return nil
+}
+
+func saveOne(dir, name string, w write) (temporary string, err error) {
+	f, err := os.CreateTemp(dir, "."+name+"-*")
+	if err != nil {
+		return "", err
+	}
+	err = errors.Join(w(f), f.Chmod(0o644), f.Close())
+	if err != nil {
+		_ = os.Remove(f.Name())
+		return "", err
+	}
+	return f.Name(), nil
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/quiesce/quiesce/sim/lab"
+)
+
+// writePaired writes the differences against the first policy. They are taken run by run,
+// with the same jobs, deploys and crashes on both sides, so that their intervals are much
+// narrower than those of two independent measurements.
+func (r *report) writePaired(b *bytes.Buffer) {
+	if len(r.paired) == 0 {
+		return
+	}
+	names := make([]string, len(r.paired))
+	for i, d := range r.paired {
+		names[i] = d.Policy
+	}
+	var rows []row
+	for _, g := range catalogue {
+		for _, l := range g.lines {
+			if l.when != headline {
+				continue
+			}
+			out := row{label: inPair(l)}
+			some := false
+			for i := range r.paired {
+				c, differs := r.difference(i, l)
+				out.cells = append(out.cells, c)
+				some = some || differs
+			}
+			if some {
+				rows = append(rows, out)
+			}
+		}
+	}
+	if len(rows) == 0 {
+		b.WriteString(wrap("", "  ", "No policy differs from "+r.paired[0].Baseline+" in any headline metric."))
+		b.WriteByte('\n')
+		return
+	}
+	alignVerdicts(rows)
+	writeRows(b, "Against "+r.paired[0].Baseline+", run by run", names, rows)
+}
+
+// pairLabels are the headline metrics by themselves, without the title of their group.
+var pairLabels = map[string]string{
+	"deploy_stall_seconds_mean": "deploy stall, mean",
+	"crash_stall_seconds_mean":  "crash stall, mean",
+	"lease_stall_seconds_mean":  "stall after a pause, mean",
+	"delay_seconds_per_job":     "delay per job",
+	"stall_share":               "started jobs that stand still",
+	"attempts_eroded":           "attempts eroded",
+}
+
+func inPair(l line) string {
+	if s, ok := pairLabels[l.metric]; ok {
+		return s
+	}
+	return l.label
+}
+
+// alignVerdicts sets the verdicts of one policy below each other, behind the intervals.
+func alignVerdicts(rows []row) {
+	for i := range rows[0].cells {
+		wide := 0
+		for _, r := range rows {
+			wide = max(wide, width(r.cells[i].half))
+		}
+		for _, r := range rows {
+			if c := &r.cells[i]; c.verdict != "" {
+				c.half = padRight(c.half, wide) + "  " + c.verdict
+			}
+		}
+	}
+}
+
+func (r *report) difference(i int, l line) (c cell, differs bool) {
+	e := metric(r.paired[i].Metrics, l.metric)
+	if e == nil || math.IsNaN(e.Mean) {
+		return cell{value: "–"}, false
+	}
+	if e.Mean == 0 && !(e.Hi > e.Lo) {
+		return cell{value: "same"}, false
+	}
+	c = cell{value: l.style.signed(e.Mean), half: l.style.interval(e)}
+	base, other := metric(r.policies[0].Metrics, l.metric), metric(r.policies[i+1].Metrics, l.metric)
+	c.value = bound(base, other) + c.value
+	c.verdict = compareMeans(base, other, e)
+	return c, true
+}
+
+// bound says in which direction a difference can be wrong because one side was counted only
+// to the end of the run.
+func bound(base, other *lab.Estimate) string {
+	switch {
+	case base == nil || other == nil:
+		return ""
+	case base.Censored > 0 && other.Censored > 0:
+		return "≈ "
+	case base.Censored > 0:
+		return "≤ "
+	case other.Censored > 0:
+		return "≥ "
+	default:
+		return ""
+	}
+}
+
+// fewest observations from which a ratio is worth printing.
+const fewest = 20
+
+// compareMeans puts a difference in one phrase, or says why that cannot be done.
+func compareMeans(base, other, diff *lab.Estimate) string {
+	switch {
+	case base == nil || other == nil:
+		return ""
+	case diff.Lo <= 0 && diff.Hi >= 0:
+		return "unclear"
+	case base.Censored > 0 || other.Censored > 0:
+		return "" // a bound has no ratio
+	case base.N > 0 && (base.N < fewest || other.N < fewest):
+		return "few seen"
+	case base.Mean <= 0:
+		return ""
+	case other.Mean <= 0:
+		return "all gone"
+	}
+	switch ratio := other.Mean / base.Mean; {
+	case ratio >= 1.995:
+		return threeDigits(ratio) + "× higher"
+	case ratio > 1:
+		return percent(ratio-1) + " higher"
+	case ratio > 1/1.995:
+		return percent(1-ratio) + " lower"
+	default:
+		return threeDigits(1/ratio) + "× lower"
+	}
+}

@@ -1,0 +1,83 @@
+package model
+
+import (
+	"encoding/binary"
+
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// AppendCanonical appends the state of b to buf for a search that must recognise equal
+// states: instants relative to now, and tokens, request numbers and incarnations by rank.
+// Rows of jobs that were forgotten, and counters that decide nothing under b's
+// configuration, are left out.
+func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks protocol.Ranks) []byte {
+	num := func(n uint64) { buf = binary.AppendUvarint(buf, n) }
+	at := func(t protocol.Instant) { buf = binary.AppendVarint(buf, int64(t-now)) }
+	b.EachJob(func(job protocol.JobKey, row *JobRow) {
+		num(uint64(job))
+		buf = append(buf, byte(row.State), byte(row.Verb), byte(row.Poison), byte(row.Failures))
+		num(uint64(min(int(row.Fruitless), b.cfg.Starving)))
+		num(ranks.Token(job, row.Token))
+		num(uint64(row.Cursor))
+		num(ranks.Incarnation(row.Owner.Incarnation))
+		if b.cfg.CountAtClaim {
+			num(uint64(row.Deliveries))
+		}
+		switch row.State {
+		case JobClaimed:
+			at(row.Lease)
+		case JobDelayed:
+			at(row.Due)
+		}
+	})
+	for i := range b.members.rows {
+		m := &b.members.rows[i]
+		if !m.known {
+			buf = append(buf, 0)
+			continue
+		}
+		flags := byte(1)
+		if m.going {
+			flags |= 2
+		}
+		if m.parked {
+			flags |= 4
+		}
+		buf = append(buf, flags)
+		num(ranks.Incarnation(m.Incarnation))
+		num(ranks.Seq(int(m.Seat), m.closed))
+		num(ranks.Seq(int(m.Seat), m.seq))
+		if m.parked {
+			at(m.parkedAt)
+		}
+		for _, g := range m.grants {
+			if row := b.Job(g.job); row != nil && row.Token == g.token && row.State == JobClaimed {
+				num(uint64(g.job) + 1)
+				num(uint64(m.parkedFor))
+			}
+		}
+		buf = append(buf, 0)
+	}
+	for _, l := range b.members.waiters {
+		for i := l.head; i >= 0; i = b.members.rows[i].next {
+			num(uint64(i) + 1)
+		}
+	}
+	return buf
+}
+
+// EachNumber calls f with every token, request number and incarnation that b remembers, for
+// whoever ranks them.
+func (b *Broker) EachNumber(token func(protocol.JobKey, protocol.Token), seq func(seat int, seq uint64), incarnation func(uint64)) {
+	b.EachJob(func(job protocol.JobKey, row *JobRow) {
+		token(job, row.Token)
+		incarnation(row.Owner.Incarnation)
+	})
+	for i := range b.members.rows {
+		if m := &b.members.rows[i]; m.known {
+			seq(int(m.Seat), m.closed)
+			seq(int(m.Seat), m.seq)
+			incarnation(m.Incarnation)
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package scenarios
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// jobs returns the kinds, and the trace if there is one.
+func (r *reader) jobs(j *jobsKeys, grace protocol.Duration) ([]model.Job, model.Trace) {
+	if j.trace != nil {
+		return r.recorded(j.trace, grace)
+	}
+	var list []model.Job
+	for i := range j.kinds {
+		k := &j.kinds[i]
+		job := r.job(&k.behaviour, grace)
+		job.Name, job.Arrivals, job.Work = k.name, k.Arrivals.table, k.Duration.table
+		list = append(list, job)
+	}
+	return list, nil
+}
+
+// recorded gives every kind of a trace the same behaviour.
+func (r *reader) recorded(t *traceKeys, grace protocol.Duration) ([]model.Job, model.Trace) {
+	path := r.path(t.Trace.value)
+	job := r.job(&t.behaviour, grace)
+	if !r.regular(t.Trace.place, path) {
+		return nil, nil
+	}
+	recorded, err := newJobTrace(path)
+	if err != nil {
+		r.elsewhere(t.Trace.place, foreign(err))
+		return nil, nil
+	}
+	return recorded.jobs(job), recorded
+}
+
+// job resolves the behaviour of one kind. What a handler declares must fit into the grace
+// beside the reserve, or a real worker would refuse to start.
+func (r *reader) job(b *behaviour, grace protocol.Duration) model.Job {
+	reserve := reserveOf(grace)
+	job := model.Job{
+		Checkpoint: b.Checkpoint.value, Declared: b.Gap.value,
+		Undo: b.Undo.value, UndoFails: b.UndoFails.value,
+		Deaf: b.Deaf.value, CPUBound: b.CPUBound.value, Fails: b.Fails.value, OOM: b.OOM.value,
+		Save: b.Save.value, Effects: b.Effects.value, Timeout: b.Timeout.value,
+		Version: uint16(b.Version.value), NewVersion: uint16(b.Version.value),
+	}
+	if b.NewVersion.written() {
+		job.NewVersion = uint16(b.NewVersion.value)
+	}
+	if !b.Gap.written() {
+		job.Declared = defaultGap(job.Checkpoint, job.Undo, grace)
+	}
+	if grace > reserve && job.Declared+job.Undo+reserve > grace {
+		at := b.Gap.place
+		if !at.written() {
+			at = b.Undo.place
+		}
+		r.fail(at, fmt.Sprintf("does not fit: gap %v + undo %v + reserve %v = %v, more than grace %v",
+			time.Duration(job.Declared), time.Duration(job.Undo), reserve, job.Declared+job.Undo+reserve, grace), "check for cancellation more often, undo faster or raise grace")
+	}
+	return job
+}
+
+// defaultGap declares the real checkpoint interval where a worker would accept it.
+func defaultGap(checkpoint, undo, grace protocol.Duration) protocol.Duration {
+	if checkpoint+undo+reserveOf(grace) <= grace {
+		return checkpoint
+	}
+	return 0
+}
+
+// reserveOf is the part of a grace that the protocol keeps for settling and exit.
+func reserveOf(grace protocol.Duration) protocol.Duration {
+	return protocol.Config{Grace: grace}.WithDefaults().Reserve
+}

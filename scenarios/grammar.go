@@ -1,0 +1,149 @@
+package scenarios
+
+// This file is the table of keys of a scenario. Each field is one key: its type says what may
+// stand there, its tags say the rest.
+//
+//	default   what is decoded when the key is not written
+//	derived   the default in words, where it follows from other keys (resolve.go)
+//	required  the key must be written once its mapping is
+//	positive  zero makes no sense; least and most bound a count
+//	choices   the words of a choice
+
+// document is a scenario file.
+type document struct {
+	place
+	Name       text           `key:"name" derived:"the name of the file" about:"what tables and figures call it"`
+	About      text           `key:"about" about:"what it shows, in one sentence"`
+	Duration   duration       `key:"duration" required:"" positive:"" about:"simulated time, for example 6h"`
+	Warmup     duration       `key:"warmup" derived:"a tenth of the duration, at most 30m" about:"jobs and interruptions before it are not measured"`
+	Fleet      fleetKeys      `key:"fleet" about:"the workers that a deploy replaces"`
+	Queue      queueKeys      `key:"queue" about:"the broker, and what it was told about jobs"`
+	Jobs       jobsKeys       `key:"jobs" required:"" about:"the kinds of jobs by name, or a recorded trace"`
+	Supervisor supervisorKeys `key:"supervisor" about:"what starts and stops the workers"`
+	Deploys    deployKeys     `key:"deploys" about:"when a new version is rolled out"`
+	Faults     faultKeys      `key:"faults" about:"what goes wrong"`
+	Policies   policyList     `key:"policies" default:"[crash-only, drain, hybrid]" about:"ways of stopping to compare; the first is the baseline"`
+}
+
+type fleetKeys struct {
+	place
+	Workers count        `key:"workers" least:"1" most:"1000000" derived:"the replicas of the supervisor's manifest; without one it must be written" about:"processes wanted at all times"`
+	Slots   count        `key:"slots" least:"1" most:"10000" default:"1" about:"jobs at once per worker"`
+	Start   distribution `key:"start" default:"5s" about:"from the creation of a process until it asks for jobs"`
+}
+
+type queueKeys struct {
+	place
+	Lease       duration `key:"lease" positive:"" default:"5m" about:"a claim is lost when it was not renewed for this long (also: visibility timeout)"`
+	Heartbeat   duration `key:"heartbeat" positive:"" derived:"a third of the lease" about:"between two renewals"`
+	Margin      duration `key:"margin" positive:"" derived:"a fiftieth of the lease, at most 1s" about:"a worker stops trusting its lease this much before the end"`
+	Drift       drift    `key:"drift" default:"0" about:"how far apart the workers expect clocks to run"`
+	LongPoll    duration `key:"long_poll" positive:"" default:"20s" about:"how long a claim request may wait for a job"`
+	MaxFailures count    `key:"max_failures" default:"5" about:"a job is dead-lettered after so many failures; 0 is no limit"`
+	Poison      count    `key:"poison" default:"3" about:"a job is dead-lettered after so many expired leases in a row; 0 is no limit"`
+	Starving    count    `key:"starving" least:"1" default:"10" about:"a job is reported after so many interruptions without progress"`
+	Backoff     struct {
+		place
+		Min duration `key:"min" positive:"" default:"1s" about:"after the first failure"`
+		Max duration `key:"max" positive:"" default:"1m" about:"the longest; each wait is twice the one before"`
+	} `key:"backoff" about:"the wait between a failure and the next attempt"`
+	CountAtClaim flag  `key:"count_at_claim" default:"false" about:"every claim spends one of max_attempts, as in many queues"`
+	MaxAttempts  count `key:"max_attempts" least:"1" derived:"5 with count_at_claim" about:"a job is dead-lettered after so many claims; needs count_at_claim"`
+	Sweep        struct {
+		place
+		Period duration `key:"period" positive:"" default:"1h" about:"between two sweeps, under policies that have one"`
+		Slack  duration `key:"slack" default:"0s" about:"a lease must have been over for this long"`
+	} `key:"sweep" about:"the sweep that looks for jobs of vanished workers"`
+	OnExpiry      choice   `key:"on_expiry" choices:"redeliver|quarantine" default:"redeliver" about:"what becomes of a job whose lease ran out"`
+	MaxMessageAge duration `key:"max_message_age" positive:"" default:"10s" about:"the longest life of a message; the broker remembers the dead for so long"`
+}
+
+// behaviour is what a handler does, apart from when its jobs come and how long they take.
+type behaviour struct {
+	Checkpoint duration `key:"checkpoint" positive:"" default:"500ms" about:"the handler looks for cancellation this often"`
+	Gap        duration `key:"gap" derived:"checkpoint where it fits into the grace beside undo and reserve, else 0s" about:"the checkpoint interval that the handler declares"`
+	Undo       duration `key:"undo" default:"0s" about:"taking back partial work takes this long"`
+	UndoFails  chance   `key:"undo_fails" default:"0%" about:"taking back fails"`
+	Deaf       chance   `key:"deaf" default:"0%" about:"an execution never looks for cancellation"`
+	CPUBound   chance   `key:"cpu_bound" default:"0%" about:"an execution starves its process, so that renewals wait for its end"`
+	Fails      chance   `key:"fails" default:"0%" about:"an execution ends in an error"`
+	OOM        chance   `key:"oom" default:"0%" about:"an execution kills its process"`
+	Save       duration `key:"save" default:"0s" about:"work between two saved cursors, from which the next execution goes on; 0 saves none"`
+	Effects    count    `key:"effects" default:"1" most:"1000" about:"effects on the outside that no token guards"`
+	Timeout    duration `key:"timeout" default:"0s" about:"limit of one execution; 0 is none"`
+	Version    count    `key:"version" least:"1" most:"65535" default:"1" about:"of the payload"`
+	NewVersion count    `key:"new_version" least:"1" most:"65535" derived:"version" about:"of the payload once the first deploy has begun"`
+}
+
+// kindKeys is one kind of job.
+type kindKeys struct {
+	place
+	name     string
+	Arrivals arrivals     `key:"arrivals" required:"" about:"when jobs of the kind come, for example {poisson: 13/s}"`
+	Duration distribution `key:"duration" required:"" about:"the time of one undisturbed execution, for example {lognormal: {p50: 45s, p99: 4m}}"`
+	behaviour
+}
+
+// traceKeys is jobs as they were recorded; the kinds of the trace share one behaviour.
+type traceKeys struct {
+	place
+	Trace text `key:"trace" required:"" about:"a CSV file with arrival, duration and kind, or an SWF file, gzipped or not, relative to this file"`
+	behaviour
+}
+
+type supervisorKeys struct {
+	place
+	Kind     choice      `key:"kind" choices:"kubernetes|plain" default:"kubernetes" about:"whose behaviour is followed; plain is SIGTERM, grace, SIGKILL and nothing else"`
+	Grace    duration    `key:"grace" default:"30s" about:"from the decision to stop a process to its SIGKILL"`
+	PreStop  duration    `key:"prestop" default:"0s" about:"the preStop hook runs this long, which uses up grace"`
+	Rollout  rolloutKeys `key:"rollout" about:"how a deploy replaces the workers"`
+	Manifest text        `key:"manifest" about:"a Kubernetes manifest to take all of this from, relative to this file"`
+	Select   text        `key:"select" about:"the workload in the manifest when it has several, as kind/name"`
+}
+
+type rolloutKeys struct {
+	place
+	Strategy       choice `key:"strategy" choices:"rolling|recreate|stateful|on_delete" default:"rolling" about:"a Deployment's two, a StatefulSet's one by one in reverse order, or none"`
+	MaxSurge       share  `key:"max_surge" default:"25%" about:"processes above the wanted number, with strategy rolling"`
+	MaxUnavailable share  `key:"max_unavailable" default:"25%" about:"processes below the wanted number, with strategy rolling"`
+	Partition      count  `key:"partition" default:"0" about:"with strategy stateful, seats below it keep the old version"`
+}
+
+type deployKeys struct {
+	place
+	Every duration    `key:"every" positive:"" about:"one deploy in every such interval"`
+	At    instantList `key:"at" about:"instants since the start, for example [10m, 40m]"`
+	Count count       `key:"count" least:"1" derived:"no limit" about:"so many deploys of those by every"`
+}
+
+type faultKeys struct {
+	place
+	Crash struct {
+		place
+		MTBF duration `key:"mtbf" required:"" positive:"" about:"the mean time between two crashes of one worker, for example 48h"`
+	} `key:"crash" about:"a worker process dies"`
+	Pause     spellKeys `key:"pause" about:"a worker process stands still while its clock runs on"`
+	Partition spellKeys `key:"partition" about:"nothing passes between one worker and the broker"`
+	Slow      struct {
+		spellKeys
+		By duration `key:"by" required:"" positive:"" about:"the delay, for example 2s"`
+	} `key:"slow" about:"the broker answers late"`
+	Failover struct {
+		place
+		Every   duration `key:"every" required:"" positive:"" about:"the mean time between two, for example 24h"`
+		Forgets duration `key:"forgets" required:"" about:"the writes of this long are lost, for example 500ms"`
+	} `key:"failover" about:"the broker fails over and forgets its last writes"`
+	Drift   drift `key:"drift" default:"0" about:"how far the workers' clocks really run apart"`
+	Network struct {
+		place
+		Latency   distribution `key:"latency" default:"{lognormal: {p50: 1ms, p99: 20ms}}" about:"of one message, one way"`
+		Loss      chance       `key:"loss" default:"0%" about:"a message is lost"`
+		Duplicate chance       `key:"duplicate" default:"0%" about:"a message arrives twice"`
+	} `key:"network" about:"messages between workers and broker"`
+}
+
+type spellKeys struct {
+	place
+	Every  duration     `key:"every" required:"" positive:"" about:"the mean time between two, for example 6h"`
+	Length distribution `key:"length" required:"" about:"how long each lasts, for example 30s"`
+}

@@ -1,0 +1,82 @@
+package scenarios
+
+import (
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// items returns the places of the values of a list.
+func (r *reader) items(p place, remedy string) []place {
+	if p.node.Kind != yaml.SequenceNode {
+		r.fail(p, "is not a list", remedy)
+		return nil
+	}
+	if len(p.node.Content) == 0 {
+		r.fail(p, "is empty", remedy)
+	}
+	list := make([]place, len(p.node.Content))
+	for i, n := range p.node.Content {
+		list[i] = place{node: resolve(n), field: fmt.Sprintf("%s[%d]", p.field, i)}
+	}
+	return list
+}
+
+// policyList is names of presets.
+type policyList struct {
+	place
+	value []string
+}
+
+func (l *policyList) read(r *reader, k key, p place) {
+	const write = "write a list such as [crash-only, hybrid]"
+	for _, item := range r.items(p, write) {
+		name, ok := r.scalar(item, write)
+		switch {
+		case !ok:
+		case !slices.Contains(model.PresetNames(), name):
+			r.fail(item, quote(name)+" is not a policy", unknown(name, model.PresetNames()))
+		case slices.Contains(l.value, name):
+			r.fail(item, name+" stands here for the second time", "name each policy once")
+		default:
+			l.value = append(l.value, name)
+		}
+	}
+}
+
+func (*policyList) schema(key) object {
+	return object{"type": "array", "minItems": 1, "uniqueItems": true, "items": object{"enum": model.PresetNames()}}
+}
+
+// instantList is points in simulated time, in any order.
+type instantList struct {
+	place
+	value  []protocol.Instant // rising
+	places []place            // as written
+	each   []protocol.Duration
+}
+
+func (l *instantList) read(r *reader, k key, p place) {
+	for _, item := range r.items(p, "write a list such as [10m, 40m]") {
+		var d duration
+		before := len(r.problems)
+		d.read(r, key{}, item)
+		if len(r.problems) > before {
+			continue
+		}
+		if slices.Contains(l.each, d.value) {
+			r.fail(item, d.value.String()+" stands here for the second time", "name each instant once")
+		}
+		l.places, l.each = append(l.places, item), append(l.each, d.value)
+		l.value = append(l.value, protocol.Instant(d.value))
+	}
+	slices.Sort(l.value)
+}
+
+func (*instantList) schema(key) object {
+	return object{"type": "array", "minItems": 1, "uniqueItems": true, "items": object{"$ref": "#/$defs/duration"}}
+}

@@ -1,0 +1,105 @@
+package scenarios
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// Parse reads a scenario out of data, the text of the file called file. Files that the
+// scenario names are looked for relative to that file's folder. The result has every default
+// filled in; data is not kept. Every error is an [*Error] and reports the problem that comes
+// first in the file: of spelling and form, and only then of values that do not go together.
+func Parse(file string, data []byte) (*model.Scenario, error) {
+	src, err := newSource(file, data)
+	if err != nil {
+		return nil, err
+	}
+	root, err := src.root()
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{src: src}
+	var d document
+	r.mapping(&d, place{node: root})
+	if err := r.first(); err != nil {
+		return nil, err // A misspelt lease has not set the lease; what follows from it would mislead.
+	}
+	s := r.scenario(&d)
+	if err := r.first(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// scenario resolves what depends on several keys, and checks what they say together.
+func (r *reader) scenario(d *document) *model.Scenario {
+	s := &model.Scenario{
+		Name: d.Name.value, About: d.About.value, Duration: d.Duration.value,
+		Queue: r.queue(&d.Queue), Faults: d.Faults.model(), Policies: d.Policies.value,
+	}
+	if !d.Name.written() {
+		s.Name = strings.TrimSuffix(filepath.Base(r.src.file), filepath.Ext(r.src.file))
+	}
+	s.Warmup = defaultWarmup(s.Duration)
+	if d.Warmup.written() {
+		s.Warmup = d.Warmup.value
+	}
+	if s.Warmup >= s.Duration {
+		r.fail(d.Warmup.place, s.Warmup.String()+" must be shorter than duration "+s.Duration.String(), "shorten warmup or lengthen duration")
+	}
+	var replicas int
+	s.Supervisor, replicas = r.supervisor(&d.Supervisor)
+	s.Fleet = r.fleet(d, replicas)
+	s.Jobs, s.Trace = r.jobs(&d.Jobs, s.Supervisor.WorkerGrace())
+	s.Deploys = r.deploys(&d.Deploys, s.Duration)
+	return s
+}
+
+// defaultWarmup lets the queue fill before anything is measured.
+func defaultWarmup(duration protocol.Duration) protocol.Duration {
+	return min(duration/10, 30*protocol.Minute)
+}
+
+// maxWorkers is what one machine can simulate; the table of keys has it too.
+const maxWorkers = 1_000_000
+
+// fleet takes the number of workers from the manifest when the scenario does not say it.
+func (r *reader) fleet(d *document, replicas int) model.Fleet {
+	f := model.Fleet{Workers: d.Fleet.Workers.value, Slots: d.Fleet.Slots.value, Start: d.Fleet.Start.table}
+	if d.Fleet.Workers.written() {
+		return f
+	}
+	f.Workers = replicas
+	switch {
+	case !d.Supervisor.Manifest.written():
+		at := d.Fleet.place
+		if !at.written() {
+			at = d.place
+		}
+		at.field = d.Fleet.Workers.field
+		r.fail(at, "is missing", "write fleet: {workers: 100}, or name a manifest under supervisor")
+	case replicas < 1 || replicas > maxWorkers:
+		r.fail(d.Supervisor.Manifest.place, fmt.Sprintf("has %d replicas", replicas), "write fleet: {workers: 100}")
+	}
+	return f
+}
+
+// deploys checks that the instants lie within the run.
+func (r *reader) deploys(d *deployKeys, duration protocol.Duration) model.Deploys {
+	if d.Count.written() && !d.Every.written() {
+		r.fail(d.Count.place, "counts the deploys by every, which is not written", "write every, or drop count")
+	}
+	if d.written() && !d.Every.written() && !d.At.written() {
+		r.fail(d.place, "says no time", "write every: 20m or at: [10m, 40m]")
+	}
+	for i, at := range d.At.places {
+		if d.At.each[i] >= duration {
+			r.fail(at, d.At.each[i].String()+" is not before the end at "+duration.String(), "move it, or lengthen duration")
+		}
+	}
+	return model.Deploys{Every: d.Every.value, At: d.At.value, Count: d.Count.value}
+}

@@ -1,0 +1,212 @@
+package scenarios
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/dist"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+func parsed(t *testing.T, fragment string) *model.Scenario {
+	t.Helper()
+	s, err := Parse("dir/plain.yaml", []byte(complete(fragment)))
+	require.NoError(t, err)
+	return s
+}
+
+func table(t *testing.T) func(*dist.Table, error) *dist.Table {
+	return func(made *dist.Table, err error) *dist.Table {
+		require.NoError(t, err)
+		return made
+	}
+}
+
+func TestDefaultsFillWhatIsNotWritten(t *testing.T) {
+	is := table(t)
+	assert.Equal(t, &model.Scenario{
+		Name: "plain", Duration: 6 * protocol.Hour, Warmup: 30 * protocol.Minute,
+		Fleet: model.Fleet{Workers: 3, Slots: 1, Start: is(dist.Constant(int64(5 * protocol.Second)))},
+		Queue: model.Queue{
+			Lease: 5 * protocol.Minute, Heartbeat: 100 * protocol.Second, Margin: protocol.Second, Park: 20 * protocol.Second,
+			MaxFailures: 5, Poison: 3, Starving: 10,
+			Backoff:     protocol.Backoff{Min: protocol.Second, Max: protocol.Minute},
+			SweepPeriod: protocol.Hour, MaxMessageAge: 10 * protocol.Second,
+		},
+		Jobs: []model.Job{{
+			Name: "mail", Arrivals: is(dist.Exponential(333_333_333)), Work: is(dist.Constant(int64(2 * protocol.Second))),
+			Checkpoint: 500 * protocol.Millisecond, Declared: 500 * protocol.Millisecond, Effects: 1, Version: 1, NewVersion: 1,
+		}},
+		Supervisor: model.Supervisor{
+			Kind: model.Kubernetes, Grace: 30 * protocol.Second,
+			Rollout: model.Rollout{MaxSurge: model.IntOrPercent{Value: 25, Percent: true}, MaxUnavailable: model.IntOrPercent{Value: 25, Percent: true}},
+		},
+		Faults: model.Faults{
+			Pause: model.Spell{Length: never}, Partition: model.Spell{Length: never}, Slow: model.Spell{Length: never},
+			Network: model.Network{Latency: is(dist.Lognormal(int64(protocol.Millisecond), int64(20*protocol.Millisecond)))},
+		},
+		Policies: []string{"crash-only", "drain", "hybrid"},
+	}, parsed(t, ""))
+}
+
+func TestWhatIsWrittenReplacesEveryDefault(t *testing.T) {
+	is := table(t)
+	s, err := Parse("all.yaml", []byte(everyKey))
+	require.NoError(t, err)
+	assert.Equal(t, &model.Scenario{
+		Name: "all", About: "every key", Duration: 2 * day, Warmup: 90 * protocol.Second,
+		Fleet: model.Fleet{Workers: 7, Slots: 4, Start: is(dist.Uniform(0, int64(protocol.Second)))},
+		Queue: model.Queue{
+			Lease: protocol.Minute, Heartbeat: 15 * protocol.Second, Margin: 2 * protocol.Second, DriftPPM: 50, Park: 5 * protocol.Second,
+			MaxFailures: 9, Poison: 0, Starving: 4, Backoff: protocol.Backoff{Min: 2 * protocol.Second, Max: 3 * protocol.Second},
+			CountAtClaim: true, MaxAttempts: 8, SweepPeriod: protocol.Minute, SweepSlack: protocol.Second,
+			OnExpiry: model.QuarantineExpired, MaxMessageAge: 30 * protocol.Second,
+		},
+		Jobs: []model.Job{
+			{
+				Name: "z first in the file", Arrivals: is(dist.Constant(int64(2 * protocol.Second))), Work: is(dist.Pareto(int64(protocol.Second), 1_500_000)),
+				Checkpoint: protocol.Second, Declared: 2 * protocol.Second, Undo: 3 * protocol.Second,
+				UndoFails: 10_000_000, Deaf: 50_000_000, CPUBound: 1, Fails: model.Certain, OOM: 100_000,
+				Save: 10 * protocol.Second, Effects: 3, Timeout: protocol.Hour, Version: 2, NewVersion: 3,
+			},
+			{
+				Name: "a second", Arrivals: is(dist.Lognormal(int64(protocol.Second), int64(9*protocol.Second))), Work: is(dist.Exponential(int64(58 * protocol.Second))),
+				Checkpoint: 25 * protocol.Second, Effects: 1, Version: 6, NewVersion: 6,
+			},
+		},
+		Supervisor: model.Supervisor{
+			Kind: model.Kubernetes, Grace: 20 * protocol.Second, PreStop: protocol.Second,
+			Rollout: model.Rollout{Strategy: model.OneByOne, Partition: 2},
+		},
+		Deploys: model.Deploys{Every: protocol.Hour, At: []protocol.Instant{protocol.Instant(5 * protocol.Minute), protocol.Instant(40 * protocol.Minute)}, Count: 3},
+		Faults: model.Faults{
+			Crash:     48 * protocol.Hour,
+			Pause:     model.Spell{Every: protocol.Hour, Length: is(dist.Constant(int64(30 * protocol.Second)))},
+			Partition: model.Spell{Every: 2 * protocol.Hour, Length: is(dist.Constant(int64(40 * protocol.Second)))},
+			Slow:      model.Spell{Every: 3 * protocol.Hour, Length: is(dist.Constant(int64(50 * protocol.Second)))}, SlowBy: 2 * protocol.Second,
+			Forget: 24 * protocol.Hour, ForgetFor: protocol.Second / 2, DriftPPM: 100,
+			Network: model.Network{Latency: is(dist.Constant(int64(protocol.Millisecond))), Loss: 100_000, Duplicate: 10_000_000},
+		},
+		Policies: []string{"hybrid", "drain+sweep"},
+	}, s)
+}
+
+func TestDeclaredGapIsTheCheckpointWhereItFits(t *testing.T) {
+	for _, c := range []struct {
+		name, job, grace string
+		want             protocol.Duration
+	}{
+		{"fits to the nanosecond", "checkpoint: 24s, undo: 1s", "30s", 24 * protocol.Second},
+		{"one nanosecond too long", "checkpoint: 24000000001ns, undo: 1s", "30s", 0},
+		{"the preStop hook leaves less", "checkpoint: 24s, undo: 1s", "30s, prestop: 1s", 0},
+		{"declared shorter than it is", "checkpoint: 1m, gap: 2s", "30s", 2 * protocol.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := parsed(t, fmt.Sprintf("jobs: {mail: {arrivals: {every: 1s}, duration: 2s, %s}}\nsupervisor: {grace: %s}\n", c.job, c.grace))
+			assert.Equal(t, c.want, s.Jobs[0].Declared)
+		})
+	}
+}
+
+func TestStrategiesAndKinds(t *testing.T) {
+	for word, want := range map[string]model.Strategy{"recreate": model.Recreate, "on_delete": model.OnDelete, "stateful": model.OneByOne} {
+		assert.Equal(t, model.Rollout{Strategy: want}, parsed(t, "supervisor: {kind: plain, rollout: {strategy: "+word+"}}\n").Supervisor.Rollout)
+	}
+	s := parsed(t, "supervisor: {kind: plain, rollout: {max_surge: 0, max_unavailable: 1}}\n")
+	assert.Equal(t, model.Supervisor{Kind: model.Plain, Grace: 30 * protocol.Second, Rollout: model.Rollout{MaxUnavailable: model.IntOrPercent{Value: 1}}}, s.Supervisor)
+}
+
+func TestPreStopThatUsesUpTheGraceIsLegalAndNoted(t *testing.T) {
+	s := parsed(t, "supervisor: {prestop: 30s}\n")
+	assert.Equal(t, []string{"prestop 30s uses up grace 30s: SIGTERM comes at its end and SIGKILL 2s later"}, Notes(s))
+	assert.Empty(t, Notes(parsed(t, "")))
+}
+
+func TestManifestBesideTheScenario(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "w.yaml"), []byte(`
+apiVersion: apps/v1
+kind: StatefulSet
+metadata: {name: encoder}
+spec:
+  replicas: 12
+  selector: {matchLabels: {a: b}}
+  updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 4}}
+  template:
+    metadata: {labels: {a: b}}
+    spec:
+      terminationGracePeriodSeconds: 90
+      containers: [{name: c, image: i, lifecycle: {preStop: {exec: {command: [sleep, "10"]}}}}]
+`), 0o644))
+	s, err := Parse(filepath.Join(dir, "s.yaml"), []byte("duration: 6h\njobs: {mail: {arrivals: {every: 1s}, duration: 2s}}\nsupervisor: {manifest: w.yaml, select: statefulset/encoder}\n"))
+	require.NoError(t, err)
+	assert.Equal(t, 12, s.Fleet.Workers)
+	assert.Equal(t, model.Supervisor{
+		Grace: 90 * protocol.Second, PreStop: 10 * protocol.Second,
+		Rollout: model.Rollout{Strategy: model.OneByOne, Partition: 4},
+	}, s.Supervisor)
+}
+
+func TestEmpiricalReadsSecondsAndDurations(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "seen.txt"), []byte("2.5\n1m30s\n\n 4s \n"), 0o644))
+	s, err := Parse(filepath.Join(dir, "s.yaml"), []byte("duration: 6h\nfleet: {workers: 1, start: {empirical: seen.txt}}\njobs: {mail: {arrivals: {every: 1s}, duration: 2s}}\n"))
+	require.NoError(t, err)
+	want, err := dist.Empirical([]int64{int64(5 * protocol.Second / 2), int64(90 * protocol.Second), int64(4 * protocol.Second)})
+	require.NoError(t, err)
+	assert.Equal(t, want, s.Fleet.Start)
+}
+
+func TestDurationsAreReadExactly(t *testing.T) {
+	for text, want := range map[string]protocol.Duration{
+		"0": 0, "0s": 0, "1ns": 1, "1.5us": 1500, "2µs": 2000, "2μs": 2000, ".5ms": 500 * protocol.Microsecond, "1.s": protocol.Second,
+		"1m30s": 90 * protocol.Second, "1d12h": 36 * protocol.Hour, "0.1d": 144 * protocol.Minute, "36500d": longest,
+		"0.4ns": 0, "0.5ns": 1, "0.123456789s": 123_456_789,
+	} {
+		got, problem, _ := parseDuration(text)
+		assert.Empty(t, problem, text)
+		assert.Equal(t, want, got, text)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		d := protocol.Duration(rapid.Int64Range(0, int64(longest)).Draw(t, "ns"))
+		got, problem, _ := parseDuration(d.String())
+		assert.Empty(t, problem)
+		assert.Equal(t, d, got)
+	})
+}
+
+func TestChancesAreReadExactly(t *testing.T) {
+	for text, want := range map[string]model.PPB{
+		"0": 0, "0%": 0, "5%": 50_000_000, "0.01%": 100_000, "0.05": 50_000_000, "1": model.Certain, "100%": model.Certain,
+		"0.0000001%": 1, ".5": 500_000_000, "33.3333333%": 333_333_333,
+	} {
+		got, problem, _ := parseChance(text)
+		assert.Empty(t, problem, text)
+		assert.Equal(t, want, got, text)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		ppb := rapid.Int64Range(0, int64(model.Certain)).Draw(t, "ppb")
+		for _, text := range []string{fmt.Sprintf("%d.%07d%%", ppb/10_000_000, ppb%10_000_000), fmt.Sprintf("%d.%09d", ppb/1_000_000_000, ppb%1_000_000_000)} {
+			got, problem, _ := parseChance(text)
+			assert.Empty(t, problem, text)
+			assert.Equal(t, model.PPB(ppb), got, text)
+		}
+	})
+}
+
+func TestNearestSuggestsOnlyWhatIsNear(t *testing.T) {
+	words := []string{"lease", "heartbeat", "max_failures", "at"}
+	for misspelt, want := range map[string]string{
+		"leese": "lease", "laese": "lease", "hearbeat": "heartbeat", "max_failure": "max_failures", "maxfailures": "max_failures",
+		"ta": "at", "zebra": "", "x": "", "": "",
+	} {
+		assert.Equal(t, want, nearest(misspelt, words), misspelt)
+	}
+}

@@ -1,0 +1,125 @@
+package scenarios
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/scenarios/manifest"
+)
+
+// supervisor resolves who stops the workers; replicas is 0 unless a manifest says it.
+func (r *reader) supervisor(k *supervisorKeys) (s model.Supervisor, replicas int) {
+	if k.Manifest.written() {
+		return r.deployed(k)
+	}
+	if k.Select.written() {
+		r.fail(k.Select.place, "chooses a workload of a manifest, which is not written", "write manifest: FILE, or drop select")
+	}
+	s = model.Supervisor{Grace: k.Grace.value, PreStop: k.PreStop.value, Rollout: r.rollout(&k.Rollout)}
+	if k.Kind.value == "plain" {
+		s.Kind = model.Plain
+		if k.PreStop.written() {
+			r.fail(k.PreStop.place, "has no meaning under kind plain", "drop it, or write kind: kubernetes")
+		}
+	}
+	at := k.Grace.place
+	if !at.written() {
+		at = k.PreStop.place
+	}
+	r.leavesTime(at, s, "raise grace")
+	return s, 0
+}
+
+// leavesTime refuses a grace that is over before a worker could hand anything back.
+func (r *reader) leavesTime(at place, s model.Supervisor, remedy string) {
+	grace := s.WorkerGrace()
+	reserve := reserveOf(grace)
+	switch {
+	case grace > reserve:
+	case s.PreStop > 0 && s.Grace > 0:
+		r.fail(at, fmt.Sprintf("leaves too little: grace %v less prestop %v = %v must exceed reserve %v", time.Duration(s.Grace), time.Duration(s.PreStop), time.Duration(grace), reserve), remedy+" or shorten the preStop hook")
+	default:
+		r.fail(at, fmt.Sprintf("%v must exceed reserve %v", time.Duration(s.Grace), reserve), remedy)
+	}
+}
+
+// deployed takes everything from a Kubernetes manifest.
+func (r *reader) deployed(k *supervisorKeys) (model.Supervisor, int) {
+	for _, p := range []place{k.Kind.place, k.Grace.place, k.PreStop.place, k.Rollout.place} {
+		if p.written() {
+			r.fail(p, "comes from the manifest already", "drop it, or drop manifest")
+			return model.Supervisor{}, 0
+		}
+	}
+	w, err := manifest.Load(r.path(k.Manifest.value), k.Select.value)
+	if err != nil {
+		r.elsewhere(k.Manifest.place, foreign(err))
+		return model.Supervisor{}, 0
+	}
+	s := supervisorOf(w)
+	r.leavesTime(k.Manifest.place, s, "raise terminationGracePeriodSeconds")
+	return s, w.Replicas
+}
+
+// supervisorOf translates a workload.
+func supervisorOf(w *manifest.Workload) model.Supervisor {
+	return model.Supervisor{
+		Kind: model.Kubernetes, Grace: protocol.Duration(w.Grace), PreStop: protocol.Duration(w.PreStopDuration),
+		Rollout: rolloutOf(w),
+	}
+}
+
+func rolloutOf(w *manifest.Workload) model.Rollout {
+	switch {
+	case w.Strategy.Type == manifest.Recreate:
+		return model.Rollout{Strategy: model.Recreate}
+	case w.Strategy.Type == manifest.OnDelete:
+		return model.Rollout{Strategy: model.OnDelete}
+	case w.Kind == "StatefulSet":
+		return model.Rollout{Strategy: model.OneByOne, Partition: w.Strategy.Partition}
+	default:
+		// Numbers of pods, since a DaemonSet rounds its percentages the other way.
+		return model.Rollout{
+			MaxSurge:       model.IntOrPercent{Value: w.Surge()},
+			MaxUnavailable: model.IntOrPercent{Value: w.Unavailable()},
+		}
+	}
+}
+
+var strategies = map[string]model.Strategy{
+	"rolling": model.RollingUpdate, "recreate": model.Recreate, "stateful": model.OneByOne, "on_delete": model.OnDelete,
+}
+
+// rollout refuses limits that its strategy does not know, as the Kubernetes API does.
+func (r *reader) rollout(k *rolloutKeys) model.Rollout {
+	out := model.Rollout{Strategy: strategies[k.Strategy.value]}
+	refuse := func(p place, strategy string) {
+		if p.written() {
+			r.fail(p, "has no meaning under strategy "+k.Strategy.value, "drop it, or write strategy: "+strategy)
+		}
+	}
+	if out.Strategy == model.OneByOne {
+		out.Partition = k.Partition.value
+	} else {
+		refuse(k.Partition.place, "stateful")
+	}
+	if out.Strategy != model.RollingUpdate {
+		refuse(k.MaxSurge.place, "rolling")
+		refuse(k.MaxUnavailable.place, "rolling")
+		return out
+	}
+	out.MaxSurge, out.MaxUnavailable = k.MaxSurge.value, k.MaxUnavailable.value
+	if out.MaxSurge.Value == 0 && out.MaxUnavailable.Value == 0 {
+		at := k.MaxUnavailable.place
+		if !at.written() {
+			at = k.MaxSurge.place
+		}
+		r.fail(at, "is 0 and so is max_surge: nothing could move", "raise one of them")
+	}
+	if out.MaxUnavailable.Percent && out.MaxUnavailable.Value > 100 {
+		r.fail(k.MaxUnavailable.place, fmt.Sprintf("%d%% is more than all", out.MaxUnavailable.Value), "write at most 100%")
+	}
+	return out
+}
