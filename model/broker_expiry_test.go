@@ -59,18 +59,19 @@ func TestExpiryFreesInTheOrderOfTheLeasesEnds(t *testing.T) {
 }
 
 func TestASweepFreesOnlyAtItsPeriodAndOnlyAfterTheSlack(t *testing.T) {
-	s := tell(t, sweeping(50*second, 30*second))
+	s := tell(t, sweeping(40*second, 30*second))
 	s.job()
 	a, b := s.worker(0, 1), s.worker(1, 1)
 	g := a.take() // its lease ends at 60 s, the slack at 90 s
-	assert.Equal(t, protocol.Instant(50*second), s.b.Deadline(), "the sweep runs whether or not somebody waits")
-	s.at(50 * second)
+	assert.Equal(t, protocol.Instant(40*second), s.b.Deadline(), "the sweep runs whether or not somebody waits")
+	s.at(80 * second)
 	s.tick()
-	assert.Equal(t, protocol.Instant(100*second), s.b.Deadline())
-	s.at(95 * second)
+	assert.Equal(t, JobClaimed, s.row(1).State, "within the slack")
+	assert.Equal(t, protocol.Instant(120*second), s.b.Deadline())
+	s.at(110 * second)
 	b.park()
 	assert.Equal(t, JobClaimed, s.row(1).State, "between two sweeps nothing is freed")
-	s.at(100 * second)
+	s.at(120 * second)
 	s.tick()
 	require.Len(t, b.given(), 1)
 	assert.Equal(t, protocol.Stale, a.renew(g))

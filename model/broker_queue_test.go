@@ -44,7 +44,6 @@ func TestAJobThatWasCancelledInTheQueueDoesNotLetLaterOnesPass(t *testing.T) {
 	w.release(given[2], protocol.BecauseLate, 0) // 3 is back
 	s.cancel(4)
 	assert.Equal(t, []protocol.JobKey{3, 5}, w.takeAll())
-	w.release(given[1], protocol.BecauseLate, 0)
 }
 
 func TestAStaleFreshEntryDoesNotOvertakeAReturnedJob(t *testing.T) {
@@ -152,4 +151,16 @@ func TestADelayedJobIsDueForARequestWithoutAnyTick(t *testing.T) {
 	assert.Equal(t, protocol.Never, s.b.Deadline(), "nobody waits")
 	s.at(second)
 	w.take()
+}
+
+func TestAnExpiredJobThatIsReleasedLateIsInTheQueueOnce(t *testing.T) {
+	s := tell(t)
+	s.job()
+	w := s.worker(0, 1)
+	g := w.take()
+	s.at(minute)
+	s.tick()
+	require.Equal(t, protocol.OK, w.release(g, protocol.BecauseDrain, 0))
+	assert.Len(t, s.b.returned, 1)
+	assert.Equal(t, []protocol.JobKey{1}, w.takeAll())
 }

@@ -25,9 +25,9 @@ func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks protoco
 		}
 		switch row.State {
 		case JobClaimed:
-			at(row.Lease)
+			at(max(row.Lease, now)) // how long ago it ended decides nothing
 		case JobDelayed:
-			at(row.Due)
+			at(max(row.Due, now))
 		}
 	})
 	for i := range b.members.rows {

@@ -121,7 +121,7 @@ func (m *Machine) onGranted(now Instant, ev Event, fx *Effects) {
 		job: ev.Job, token: ev.Token, kind: ev.JobKind, version: ev.Version, queue: ev.Queue,
 		started: now, progress: now, trust: m.trustFrom(now, since),
 	}
-	m.armRenewal(now)
+	m.armRenewal(now, since)
 	switch verb, reason := m.judgeGrant(now, i); verb {
 	case NoVerb:
 		s.state = SlotRunning

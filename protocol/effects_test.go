@@ -13,7 +13,7 @@ import (
 // jobs, is stopped when SIGKILL is due. The bound holds, and it is no larger than it must be.
 // Random drivers look for a worse one in every run.
 func TestEffectsPerStepIsABound(t *testing.T) {
-	for slots := 1; slots <= 6; slots++ {
+	for slots := 1; slots <= 12; slots++ {
 		for queues := 1; queues <= 3; queues++ {
 			t.Run(fmt.Sprintf("slots=%d queues=%d", slots, queues), func(t *testing.T) {
 				s := newStage(slots, func(c *Config) {

@@ -2,10 +2,10 @@ package protocol
 
 import "github.com/quiesce/quiesce/internal/deviation"
 
-// soften gives a running handler its first notice (rule 17).
+// soften gives a running handler its first notice (rule 17): once, because a drain begins
+// once and a late grant starts in it once.
 func (m *Machine) soften(i int, fx *Effects) {
-	if s := &m.slots[i]; s.state == SlotRunning && !s.has(softened) {
-		s.set(softened)
+	if s := &m.slots[i]; s.state == SlotRunning {
 		fx.put(about(Soften, i, s))
 	}
 }
@@ -226,6 +226,9 @@ func (m *Machine) afterUndo(now Instant, i int, ev Event, fx *Effects) {
 
 // freeLost frees a slot whose claim ended without a settling of ours.
 func (m *Machine) freeLost(i int, fx *Effects) {
+	if m.phase.Stopping() && !m.slots[i].has(superseded) {
+		m.worsen(ExitUnsettled) // by the broker's clock it may be held for a moment yet
+	}
 	m.line(i, WasLost, fx)
 	m.slots[i] = Slot{}
 }

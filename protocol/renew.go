@@ -14,11 +14,12 @@ func (m *Machine) trustFrom(now, since Instant) Instant {
 	return since.Add(m.cfg.Lease.less(m.cfg.DriftPPM) - m.cfg.Margin)
 }
 
-// armRenewal starts the rounds of renewal with the first claim.
-func (m *Machine) armRenewal(now Instant) {
-	if m.renewAt == Never {
-		m.renewAt = now.Add(m.cfg.Heartbeat)
-	}
+// armRenewal sees to it that a claim is renewed one interval after the instant from which
+// its trust counts. After a lost claim request that lies well before the grant, so the
+// first renewal is early; it waits for the other jobs of the same answer, though, which
+// come at the same instant.
+func (m *Machine) armRenewal(now, since Instant) {
+	m.renewAt = min(m.renewAt, max(now+1, since.Add(m.cfg.Heartbeat)))
 }
 
 // keepsAlive reports whether slot s takes part in a round of renewal (rules 4 and 9).
@@ -32,7 +33,8 @@ func (m *Machine) keepsAlive(s *Slot) bool {
 	return s.renewable()
 }
 
-// renewAll sends one round of renewals. A round that is silent does not hold up the next.
+// renewAll sends one round of renewals. A round that is silent does not hold up the next. A
+// round may come early, for the sake of a new claim; only an interval of silence is a miss.
 func (m *Machine) renewAll(now Instant, fx *Effects) {
 	m.renewAt = Never
 	for i := range m.slots {
@@ -41,8 +43,11 @@ func (m *Machine) renewAll(now Instant, fx *Effects) {
 			continue
 		}
 		m.renewAt = now.Add(m.cfg.Heartbeat)
-		if s.has(renewing) {
+		if s.has(renewing) && now >= s.asked.Add(m.cfg.Heartbeat) {
 			m.missRenewal(i, fx)
+		}
+		if !s.has(renewing) {
+			s.asked = now
 		}
 		s.set(renewing)
 		e := about(Renew, i, s)

@@ -23,6 +23,7 @@ type Slot struct {
 	started  Instant // of the execution
 	progress Instant // of the last stored cursor, or started
 	trust    Instant // the end of the trust in the lease
+	asked    Instant // renewing: when the oldest unanswered renewal was sent
 	mark     Instant // Undoing: its limit; Cancelled, Zombie: the cancel
 	cursor   Cursor  // waiting to be stored; 0 is none
 	version  uint16
@@ -46,7 +47,6 @@ const (
 	fresh                            // Settling: sent since the last retry round
 	inLedger                         // open at the stop: owes a line
 	late                             // granted after the stop
-	softened                         // told that the worker drains
 	leaking                          // the end of its undo slice was noted
 )
 

@@ -130,6 +130,9 @@ func (tr *trace) events(a args) []Event {
 	case "registered":
 		return []Event{RegisteredAs(1, code)}
 	case "granted":
+		if a.text("parked") == "" { // it came without delay
+			parked = tr.now.Sub(tr.m.requests[queue].sent)
+		}
 		job := GrantedJob(queue, seq, JobKey(a.number("job", 0)), token, Kind(a.number("kind", 0)), uint16(a.number("version", 1)), parked)
 		if a.d.HasArg("more") {
 			return []Event{job}

@@ -21,7 +21,8 @@ import (
 //
 // A story is prose and steps. Every step may say at=; the clock walks there first, with a
 // tick at each deadline on the way. What is not said has a sensible default: an answer is to
-// the request, or for the token, that it could be for.
+// the request, or for the token, that it could be for,
+// and came without delay.
 //
 //	worker slots=2 lease=5m grace=30s ... [unregistered]    a new machine, and its answer to Register
 //	registered ok|refused|unknown

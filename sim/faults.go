@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/dist"
+	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/protocol"
 )
 
@@ -98,6 +99,9 @@ func (w *World) onPause(e event) {
 		p.pausedUntil = w.now.Add(length)
 		for i := range p.execs {
 			x := &p.execs[i]
+			if x.state == execWorks || x.state == execLeaves {
+				w.record(meter.Record{Kind: meter.ExecutionPaused, Job: x.job, Token: x.token, Seat: p.seat})
+			}
 			x.turn++
 			x.endAt = x.endAt.Add(length)
 			x.began = x.began.Add(length)
@@ -117,6 +121,7 @@ func (w *World) onResume(p *process) {
 	for i := range p.execs {
 		switch x := &p.execs[i]; x.state {
 		case execWorks, execLeaves:
+			w.record(meter.Record{Kind: meter.ExecutionResumed, Job: x.job, Token: x.token, Seat: p.seat})
 			w.scheduleHandler(p, i)
 			if w.sc.Jobs[x.kind].Save > 0 && x.state == execWorks {
 				w.scheduleSave(p, i)

@@ -156,6 +156,9 @@ func (w *World) causeOfCancel(cause protocol.Cause) meter.Cause {
 func (w *World) killExecution(p *process, slot int, cause meter.Cause) {
 	x := &p.execs[slot]
 	if x.state == execWorks || x.state == execLeaves {
+		if p.pausedUntil > w.now { // for the books it runs again for an instant
+			w.record(meter.Record{Kind: meter.ExecutionResumed, Job: x.job, Token: x.token, Seat: p.seat})
+		}
 		w.endExecution(p, x, meter.Killed, cause)
 	}
 	x.state = execNone

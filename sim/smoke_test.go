@@ -29,7 +29,7 @@ func fiveMinuteLease() *model.Scenario {
 			Checkpoint: 500 * protocol.Millisecond, Declared: 500 * protocol.Millisecond, Undo: protocol.Second, Effects: 1}},
 		Supervisor: model.Supervisor{Grace: 30 * protocol.Second, Rollout: model.Rollout{MaxSurge: model.IntOrPercent{Value: 25, Percent: true}}},
 		Deploys:    model.Deploys{Every: 20 * protocol.Minute},
-		Faults: model.Faults{Crash: 48 * protocol.Hour, Network: model.Network{Latency: must(dist.Lognormal(s/1000, s/50)), Loss: 100_000}},
+		Faults:     model.Faults{Crash: 48 * protocol.Hour, Network: model.Network{Latency: must(dist.Lognormal(s/1000, s/50)), Loss: 100_000}},
 	}
 }
 

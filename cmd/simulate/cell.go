@@ -76,6 +76,8 @@ func (s style) writeHalf(h, mean float64) string {
 		return twoOrOneDigit(100*h) + "%"
 	case s != asSeconds:
 		return twoOrOneDigit(h)
+	case mean >= 3599.5:
+		return prose(math.Max(math.Round(h/60), 1) * 60) // in the minutes that the mean shows
 	case h >= 59.5:
 		return seconds(h)
 	case max(mean, h) >= 0.9995:

@@ -63,7 +63,7 @@ func (a *app) compare(cmd *cobra.Command, args []string, c *comparison) error {
 	if err != nil {
 		return err
 	}
-	if err := checkOut(c.dir); err != nil {
+	if err := checkOut(c.dir, "compare"); err != nil {
 		return err
 	}
 	plan := lab.Plan{Scenario: s.Scenario, Policies: c.policies, Seeds: c.seeds, First: c.first}
@@ -103,8 +103,11 @@ func newReport(s *scene, plan lab.Plan, results *lab.Results) *report {
 		meta:  meta{wall: results.Wall, asked: results.Asked},
 	}
 	for _, p := range r.policies {
-		if e := metric(p.Metrics, "events"); e != nil {
-			r.meta.events += e.Mean * float64(e.Replications)
+		r.meta.events += total(p.Metrics, "events")
+		if n := total(p.Metrics, "jobs_dead_lettered_by_interruptions"); n > 0 {
+			// Their delay has no end, so a policy that gives jobs up can look quick.
+			r.notes = append(r.notes, fmt.Sprintf("under %s %s were dead-lettered although their handlers never failed; they are in no delay, and the slots they would have needed served others",
+				p.Name, plural(int(n), "job")))
 		}
 	}
 	r.repeat = fmt.Sprintf("simulate compare %s --policies %s --seeds %d --seed %d",

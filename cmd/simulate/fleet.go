@@ -186,7 +186,9 @@ func plural(n int, what string) string {
 	switch {
 	case n == 1:
 		return "1 " + what
-	case strings.HasSuffix(what, "y"):
+	case strings.HasSuffix(what, "sh"):
+		return commas(float64(n)) + " " + what + "es"
+	case strings.HasSuffix(what, "ry"):
 		return commas(float64(n)) + " " + strings.TrimSuffix(what, "y") + "ies"
 	default:
 		return commas(float64(n)) + " " + what + "s"

@@ -102,3 +102,15 @@ func writeIndented(w io.Writer, doc any) error {
 	enc.SetIndent("", "  ")
 	return enc.Encode(doc)
 }
+
+// line writes the object with one more member on a line of its own.
+func (o object) line(last member) ([]byte, error) {
+	text, err := append(o, last).MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = json.Compact(&b, text)
+	b.WriteByte('\n')
+	return b.Bytes(), err
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"math"
 	"time"
 
 	"github.com/quiesce/quiesce/sim/lab"
@@ -36,6 +37,14 @@ func (m meta) eventsPerSecond() float64 {
 		return 0
 	}
 	return m.events / m.wall.Seconds()
+}
+
+// total returns a count over all replications, or 0 when it was not measured.
+func total(all []lab.Estimate, name string) float64 {
+	if e := metric(all, name); e != nil && e.Replications > 0 {
+		return math.Round(e.Mean * float64(e.Replications))
+	}
+	return 0
 }
 
 // metric finds an estimate by name, or nil.

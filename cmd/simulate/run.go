@@ -48,7 +48,7 @@ func (a *app) runOnce(cmd *cobra.Command, args []string, s *single) error {
 	if err != nil {
 		return err
 	}
-	if err := checkOut(s.dir); err != nil {
+	if err := checkOut(s.dir, "run"); err != nil {
 		return err
 	}
 	start := time.Now()

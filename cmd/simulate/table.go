@@ -54,14 +54,6 @@ func (r *report) writeHead(b *bytes.Buffer) {
 	b.WriteByte('\n')
 }
 
-// jobs returns how many jobs a policy met over all replications.
-func jobs(p *lab.Policy) float64 {
-	if e := metric(p.Metrics, "jobs_enqueued"); e != nil {
-		return e.Mean * float64(e.Replications)
-	}
-	return 0
-}
-
 // row is one line of the table that is about to be printed.
 type row struct {
 	title string // a group's; then there are no cells
@@ -113,7 +105,7 @@ func (r *report) cells(l line) (cells []cell, seen, zero bool) {
 	for i := range r.policies {
 		p := &r.policies[i]
 		e := metric(p.Metrics, l.metric)
-		cells = append(cells, newCell(e, l.style, jobs(p)))
+		cells = append(cells, newCell(e, l.style, total(p.Metrics, "jobs_enqueued")))
 		if e == nil || math.IsNaN(e.Mean) {
 			continue
 		}
@@ -202,7 +194,7 @@ func (r *report) writeFull(b *bytes.Buffer) {
 		if e.Censored > 0 {
 			note += fmt.Sprintf(", %s of them to the end of the run", commas(float64(e.Censored)))
 		}
-		c := newCell(e, l.style, jobs(p))
+		c := newCell(e, l.style, total(p.Metrics, "jobs_enqueued"))
 		text := "  " + padRight(l.label, 39) + padLeft(c.value, 13) + "  " + padRight(l.metric, 37) + note
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}

@@ -14,10 +14,11 @@ type job struct {
 	twice    protocol.Instant  // since when two executions run at once
 	reached  protocol.Duration // the furthest any execution came
 	token    protocol.Token    // of the newest claim
-	running  int32
-	deploy   int32 // the rollout that interrupted it last
-	started  bool  // at least once
-	executed bool  // under the newest claim
+	running  int32             // executions that work at this instant
+	paused   int32             // executions whose process stands still
+	deploy   int32             // the rollout that interrupted it last
+	started  bool              // at least once
+	executed bool              // under the newest claim
 	cause    Cause
 	ended    bool
 
@@ -50,6 +51,15 @@ func (m *Meter) jobRecord(j *job, r Record) {
 		m.started(j, r)
 	case ExecutionEnded:
 		m.stopped(j, r)
+	case ExecutionPaused:
+		m.works(j, r.At, -1)
+		j.paused++
+		if r.Token == j.token {
+			j.stopped = r.At
+		}
+	case ExecutionResumed:
+		j.paused--
+		m.works(j, r.At, +1)
 	case UndoEnded:
 		if j.open && r.Token == j.token {
 			j.undoneAt = r.At
@@ -97,23 +107,14 @@ func (m *Meter) started(j *job, r Record) {
 	if j.reached > r.Work {
 		m.count(r.At, RedoneExecutions, 1)
 	}
-	if j.running > 0 {
-		m.count(r.At, OverlappingExecutions, 1)
-		if j.running == 1 {
-			j.twice = r.At
-		}
-	}
-	j.running++
+	m.works(j, r.At, +1)
 	if j.open {
 		m.closeStall(j, r.At, false)
 	}
 }
 
 func (m *Meter) stopped(j *job, r Record) {
-	j.running--
-	if j.running == 1 {
-		m.overlap(j.twice, r.At)
-	}
+	m.works(j, r.At, -1)
 	if again := min(r.Work, j.reached); again > r.Span {
 		if m.measured(r.At) {
 			m.row.Sums[RedoneWork] += micros(again - r.Span)
@@ -127,6 +128,21 @@ func (m *Meter) stopped(j *job, r Record) {
 	j.stopped, j.cause = r.At, r.Cause
 	if r.How == Interrupted || r.How == Killed {
 		m.interrupt(j, j.since(r.At), r.Cause, r.Deploy)
+	}
+}
+
+// works changes the number of executions of a job that work at once. One that begins to
+// work beside another overlaps it; one whose process stands still overlaps nobody.
+func (m *Meter) works(j *job, at protocol.Instant, d int32) {
+	if d > 0 && j.running > 0 {
+		m.count(at, OverlappingExecutions, 1)
+		if j.running == 1 {
+			j.twice = at
+		}
+	}
+	j.running += d
+	if d < 0 && j.running == 1 {
+		m.overlap(j.twice, at)
 	}
 }
 

@@ -110,7 +110,7 @@ func (m *Meter) forget(now protocol.Instant) {
 		m.gone++
 		switch j := m.jobs.Get(uint64(e.job)); {
 		case j == nil || !j.ended:
-		case j.running > 0: // a zombie still works on it
+		case j.running+j.paused > 0: // a zombie still works on it
 			m.ended = append(m.ended, endedJob{now, e.job})
 		default:
 			m.jobs.Drop(uint64(e.job))

@@ -12,6 +12,8 @@ const (
 	ClaimGranted                 // Job, Token
 	ExecutionStarted             // Job, Token, Work: how far earlier ones had come that is not done again
 	ExecutionEnded               // Job, Token, Work: how far it came, Total, Span; Count: unfenced effects in all; How, Cause
+	ExecutionPaused              // Job, Token: its process stands still
+	ExecutionResumed             // Job, Token
 	UndoEnded                    // Job, Token
 	ClaimEnded                   // Job, Token, Verb, Reason, Cause, Eroded: the broker's decision
 	LeaseExpired                 // Job, Token, Reason, Cause, Eroded

@@ -91,3 +91,14 @@ func (st *state) holding() bool {
 	}
 	return false
 }
+
+// served reports whether a worker is left that was not stopped. Without one nothing is
+// promised about the jobs that are left.
+func (st *state) served() bool {
+	for i := range st.workers {
+		if !st.workers[i].dead {
+			return true
+		}
+	}
+	return false
+}

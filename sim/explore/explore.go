@@ -47,18 +47,19 @@ func Run(w World, limit int) Report {
 		var nextIDs []int32
 		for n, st := range level {
 			acts = s.actions(st, acts[:0])
-			if len(acts) == 0 && !st.done() {
+			if len(acts) == 0 && !st.done() && st.served() {
 				rep.Broken = "nothing can happen any more, but not every job is done"
 				rep.Story = s.story(nodes, ids[n])
 				return rep
 			}
 			for _, a := range acts {
-				c := st.clone()
+				c := s.clone(st)
 				s.apply(c, a)
 				rep.Transitions++
 				key := digest(s.key(c))
 				_, known := seen[key]
 				if known && c.broken == "" {
+					s.recycle(c)
 					continue
 				}
 				seen[key] = struct{}{}
@@ -72,12 +73,13 @@ func Run(w World, limit int) Report {
 				}
 				rep.States++
 				if c.done() && !c.holding() {
-					continue // nothing that is promised can break any more
+					s.recycle(c) // nothing that is promised can break any more
+					continue
 				}
 				next = append(next, c)
 				nextIDs = append(nextIDs, id)
 			}
-			level[n] = nil
+			s.recycle(st)
 			if rep.States >= limit {
 				return rep
 			}

@@ -32,8 +32,8 @@ type World struct {
 func TwoByTwo() World {
 	return World{
 		Name: "two-by-two", Workers: 2, Jobs: 2, Undo: true, Stops: 1, Losses: 1,
-		Lease: 6 * tick, Heartbeat: 3 * tick, Park: 2 * tick, Grace: 6 * tick, Reserve: 4 * tick,
-		MessageLife: tick,
+		Lease: 6 * tick, Heartbeat: 2 * tick, Park: 2 * tick, Grace: 6 * tick, Reserve: 4 * tick,
+		MessageLife: 0,
 	}
 }
 
@@ -47,6 +47,7 @@ type search struct {
 	ranks  ranks
 	buf    []byte
 	keys   []string
+	spare  []*state
 }
 
 func newSearch(w World) *search {
@@ -54,8 +55,8 @@ func newSearch(w World) *search {
 	s.cfg = protocol.Config{
 		Policy: w.Policy, Queues: 1,
 		Kinds: []protocol.KindConfig{{}},
-		Lease: w.Lease, Heartbeat: w.Heartbeat, Margin: 0,
-		Park: w.Park, Reply: 2 * w.MessageLife,
+		Lease: w.Lease, Heartbeat: w.Heartbeat, Margin: tick,
+		Park: w.Park, Reply: max(2*w.MessageLife, tick),
 		// A repetition can only matter after its forerunner was delivered or lost.
 		Poll: protocol.Backoff{Min: tick, Max: tick}, Retry: protocol.Backoff{Min: 2 * tick, Max: 2 * tick},
 		RefuseDelay: tick, BusyDelay: tick, Grace: w.Grace, Reserve: w.Reserve, Deviations: w.Deviations,
@@ -150,16 +151,25 @@ func (s *search) initial() *state {
 	return st
 }
 
-func (st *state) clone() *state {
-	c := *st
-	c.workers = make([]worker, len(st.workers))
+// clone returns an independent copy of st, in the memory of a state that was given back.
+func (s *search) clone(st *state) *state {
+	var c *state
+	if n := len(s.spare); n > 0 {
+		c, s.spare = s.spare[n-1], s.spare[:n-1]
+	} else {
+		c = &state{workers: make([]worker, len(st.workers)), broker: new(model.Broker)}
+	}
+	workers, broker, messages := c.workers, c.broker, c.messages
+	*c = *st
+	c.workers, c.broker, c.messages = workers, broker, append(messages[:0], st.messages...)
 	for i := range st.workers {
 		from, to := &st.workers[i], &c.workers[i]
 		*to = *from
 		from.machine.CopyTo(&to.machine, protocol.Memory{Slots: to.slot[:], Requests: to.request[:]})
 	}
-	c.broker = new(model.Broker)
 	st.broker.CopyTo(c.broker)
-	c.messages = append(make([]message, 0, len(st.messages)+2), st.messages...)
-	return &c
+	return c
 }
+
+// recycle gives the memory of a state back that nobody looks at any more.
+func (s *search) recycle(st *state) { s.spare = append(s.spare, st) }

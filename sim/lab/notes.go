@@ -25,8 +25,8 @@ func (r *Results) Notes(sc *model.Scenario) []string {
 		return n
 	}
 	drain, hybrid := slices.Index(r.Policies, "drain"), slices.Index(r.Policies, "hybrid")
-	if drain >= 0 && hybrid >= 0 && total(drain, meter.Crashes)+total(hybrid, meter.Crashes) == 0 {
-		notes = append(notes, "nothing crashed, so drain and hybrid had no occasion to differ")
+	if drain >= 0 && hybrid >= 0 && total(hybrid, meter.ReclaimedByExpiry)+total(drain, meter.JobsStuck) == 0 {
+		notes = append(notes, "no lease ran out under hybrid and no job is stuck under drain, so the two had no occasion to differ")
 	}
 	for p, name := range r.Policies {
 		if total(p, meter.Stops) == 0 && total(p, meter.Rollouts) > 0 {

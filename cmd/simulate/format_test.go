@@ -1,0 +1,83 @@
+package main
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/sim/lab"
+)
+
+func TestNumbersForPeople(t *testing.T) {
+	for v, want := range map[float64]string{
+		0: "0s", 4.2e-7: "0.42µs", 1.48e-3: "1.48ms", 0.0226: "22.6ms", 1.005: "1.00s", 9.999: "10.0s", 23.04: "23.0s",
+		59.96: "1m00s", 271.2: "4m31s", 3599.6: "1h00m", 10_200: "2h50m", 605_000: "168h", -7.26: "-7.26s",
+	} {
+		assert.Equal(t, want, seconds(v))
+	}
+	for v, want := range map[float64]string{240: "4m", 7200: "2h", 8: "8s", 8.25: "8.25s", 10: "10s"} {
+		assert.Equal(t, want, prose(v))
+	}
+	for v, want := range map[float64]string{0: "0", 0.25: "0.25", 4.5: "4.5", 12.34: "12.3", 90: "90", 12_698.4: "12,698", -1234: "-1,234", 1e6: "1,000,000"} {
+		assert.Equal(t, want, count(v))
+	}
+	for v, want := range map[float64]string{0.184: "18.4%", 0.00021: "0.021%", 1: "100%"} {
+		assert.Equal(t, want, percent(v))
+	}
+	for v, want := range map[float64]string{999: "999", 12_345: "12k", 2_570_000: "2.57M"} {
+		assert.Equal(t, want, million(v))
+	}
+	assert.Equal(t, "1m40s", short(100*protocol.Second))
+	assert.Equal(t, "6h", short(6*protocol.Hour))
+	assert.Equal(t, "1h20m05.013s", clock(protocol.Instant(4805_013_000_000)))
+}
+
+func TestCells(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		name  string
+		e     lab.Estimate
+		style style
+		want  cell
+	}{
+		{"an interval in the unit of the mean", lab.Estimate{Mean: 1.01, Lo: 0.99, Hi: 1.03}, asSeconds, cell{value: "1.01s", half: "± 0.02s"}},
+		{"an interval that cannot be seen", lab.Estimate{Mean: 1.01, Lo: 1.0099, Hi: 1.0101}, asSeconds, cell{value: "1.01s"}},
+		{"rounding is no interval", lab.Estimate{Mean: 1, Lo: 1 - 1e-16, Hi: 1 + 1e-15}, asRatio, cell{value: "1"}},
+		{"a bound", lab.Estimate{Mean: 10_200, Lo: 9_800, Hi: 10_600, Censored: 3}, asSeconds, cell{value: "≥ 2h50m", half: "± 7m"}},
+		{"not measured", lab.Estimate{Mean: nan, Lo: nan, Hi: nan}, asSeconds, cell{value: "–"}},
+		{"one replication", lab.Estimate{Mean: 7, Lo: nan, Hi: nan}, asCount, cell{value: "7"}},
+		{"never seen", lab.Estimate{Mean: 0, Lo: 0, Hi: 0}, asRare, cell{value: "0 of 2.6M"}},
+		{"a share", lab.Estimate{Mean: 0.184, Lo: 0.182, Hi: 0.186}, asShare, cell{value: "18.4%", half: "± 0.2%"}},
+	} {
+		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, newCell(&c.e, c.style, 2_600_000)) })
+	}
+}
+
+func TestVerdicts(t *testing.T) {
+	e := func(mean float64) *lab.Estimate { return &lab.Estimate{Mean: mean, N: 1000} }
+	clear := &lab.Estimate{Mean: -1, Lo: -2, Hi: -0.5}
+	assert.Equal(t, "271× lower", compareMeans(e(271), e(1), clear))
+	assert.Equal(t, "20% lower", compareMeans(e(10), e(8), clear))
+	assert.Equal(t, "2.5× higher", compareMeans(e(4), e(10), clear))
+	assert.Equal(t, "all gone", compareMeans(e(4), e(0), clear))
+	assert.Equal(t, "unclear", compareMeans(e(4), e(10), &lab.Estimate{Mean: 6, Lo: -1, Hi: 13}))
+	assert.Equal(t, "few seen", compareMeans(&lab.Estimate{Mean: 4, N: 3}, e(10), clear))
+	censored := &lab.Estimate{Mean: 9, N: 1000, Censored: 1}
+	assert.Empty(t, compareMeans(e(4), censored, clear), "a bound has no ratio")
+	assert.Equal(t, "≥ ", bound(e(4), censored))
+	assert.Equal(t, "≤ ", bound(censored, e(4)))
+}
+
+func TestQuote(t *testing.T) {
+	assert.Equal(t, "a/b-1.csv", quote("a/b-1.csv"))
+	assert.Equal(t, `'my jobs'\''s.csv'`, quote("my jobs's.csv"))
+}
+
+func TestSuggestions(t *testing.T) {
+	words := []string{"hybrid", "drain", "none"}
+	assert.Equal(t, "hybrid", nearest("hybird", words))
+	assert.Equal(t, "", nearest("kubernetes", words))
+	assert.Equal(t, "", nearest("", words))
+}

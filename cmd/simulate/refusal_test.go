@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Whatever is wrong with a command line or its input is said in one error on stderr that
+// ends in what to write instead; nothing goes to stdout, and the exit status is 2.
+func TestRefusals(t *testing.T) {
+	good, err := os.ReadFile(tiny)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, bytes.Replace(good, []byte("workers"), []byte("wrokers"), 1), 0o644))
+	cases := []struct {
+		name, args, says string
+	}{
+		{"misspelt command", "comapre", "did you mean compare?"},
+		{"unknown command", "frobnicate", "use one of compare, replay, run, scenarios, version"},
+		{"misspelt subcommand", "scenarios lsit", "did you mean list?"},
+		{"misspelt flag", "compare --sedes 3", "did you mean --seeds?"},
+		{"short flag", "compare -n 3", "flags have long names"},
+		{"flag without value", "compare --seeds", "write --seeds N"},
+		{"misspelt format", "compare --format jsn", "did you mean json?"},
+		{"misspelt policy", "compare --policies crash-only,hybird", "did you mean hybrid?"},
+		{"policy twice", "compare --policies hybrid,drain,hybrid", "names hybrid twice"},
+		{"no policies", "compare --policies=", "use one of none"},
+		{"misspelt policy of a run", "run --policy adaptve", "did you mean adaptive?"},
+		{"no seeds", "compare --seeds 0", "write at least --seeds 1"},
+		{"negative seeds", "compare --seeds -3", "write at least --seeds 1"},
+		{"absurd seeds", "compare --seeds 1000000", "write at most --seeds 10000"},
+		{"seeds in words", "compare --seeds ten", "write --seeds 10"},
+		{"negative seed", "run --seed -1", "write a whole number from 0"},
+		{"misspelt scenario", "compare five-minute-leese", `five-minute-lease`},
+		{"misspelt scenario to show", "scenarios show rolling-wav", "rolling-wave"},
+		{"show nothing", "scenarios show", "takes the name of one scenario"},
+		{"argument of version", "version 2", "takes no argument"},
+		{"two scenarios", "compare rolling-wave crash-storm", "takes one scenario"},
+		{"scenario and trace", "compare rolling-wave --jobs x.csv", "give either the scenario or the files"},
+		{"select without manifest", "compare --select Deployment/web", "add --manifest FILE"},
+		{"select with jobs only", "compare --jobs x.csv --select Deployment/web", "add --manifest FILE"},
+		{"empty jobs", "compare --jobs=", "need the name of a file"},
+		{"missing trace", "compare --jobs no-such-file.csv", "no-such-file.csv"},
+		{"missing manifest", "compare --manifest no-such-file.yaml", "no-such-file.yaml"},
+		{"folder as scenario", "compare testdata", "is a directory"},
+		{"misspelt key", "compare " + file, file + ":6:"},
+		{"out is a file", "compare --out " + file, "is not a folder"},
+		{"out is below a file", "compare --out " + file + "/results", "not a directory"},
+		{"from after until", "replay --job 1 --from 20m --until 10m", "swap them"},
+		{"from after the end", "replay " + tiny + " --job 1 --from 31m", "after the end of the run"},
+		{"from without unit", "replay --job 1 --from 20", "write it like 20m"},
+		{"negative from", "replay --job 1 --from -20m", "write it like 20m"},
+		{"two timelines", "replay " + tiny + " --job 1 --worker 2", "give one of them"},
+		{"no such number of a job", "replay " + tiny + " --job 0", "counted from 1"},
+		{"no such job", "replay " + tiny + " --job 100000", "numbered in order of arrival"},
+		{"no such worker", "replay " + tiny + " --worker 1000", "the seats that were used are 0 to"},
+		{"no such deploy", "replay " + tiny + " --deploy 9", "there were deploys 1 to 3"},
+		{"nothing then", "replay " + tiny + " --job 400 --until 1s", "no job arrived by then"},
+		{"nothing in the part", "replay " + tiny + " --job 1 --from 29m", "widen them"},
+		{"format of an overview", "replay " + tiny + " --format json", "add --job K"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			r := invoke(t.Context(), strings.Fields(c.args)...)
+			assert.Equal(t, exitMisuse, r.status)
+			assert.Empty(t, r.stdout)
+			assert.Contains(t, r.stderr, c.says)
+		})
+	}
+}
