@@ -25,6 +25,7 @@ type driver struct {
 	undos    []running
 	tokens   Token
 	books    books
+	dead     bool // an impossible event was refused
 }
 
 // running is a handler or the undo hooks of one, in a slot.
@@ -157,7 +158,9 @@ func (d *driver) play(t *rapid.T, actions map[string]func(*rapid.T)) {
 				return
 			}
 		}
-		actions[rapid.SampledFrom(names).Draw(t, "action")](t)
+		if actions[rapid.SampledFrom(names).Draw(t, "action")](t); d.dead {
+			return
+		}
 	}
 }
 

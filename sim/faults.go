@@ -16,7 +16,7 @@ const (
 	faultPartition
 )
 
-// gaps holds the distribution of the time between two faults of one kind.
+// gap returns the distribution of the time between two faults of one kind.
 func gap(mean protocol.Duration) *dist.Table {
 	t, err := dist.Exponential(int64(mean))
 	if err != nil {
@@ -44,20 +44,19 @@ func (w *World) scheduleFaults() {
 		w.fleet.failoverGap = gap(f.Forget)
 		w.scheduleFailover()
 	}
+	w.scheduleSeatFaults()
 }
 
-// scheduleSeatFaults begins the series of faults of a seat, counted from the start of the run.
-func (w *World) scheduleSeatFaults(p *process) {
-	if d := w.sc.Faults.DriftPPM; d > 0 {
-		p.drift = int64(w.rnd.Choose(StreamDrift, uint64(p.seat), 0, int(2*d+1))) - d
-	}
-	for kind := range w.fleet.gaps {
-		at := protocol.Instant(0)
-		for w.fleet.gaps[kind] != nil {
-			at = w.nextFault(p, kind, at)
-			if at >= w.now {
-				w.scheduleSeatFault(p, kind, at)
-				break
+// scheduleSeatFaults begins the series of faults of every seat, used or not.
+func (w *World) scheduleSeatFaults() {
+	for i := range w.fleet.procs {
+		p := &w.fleet.procs[i]
+		if d := w.sc.Faults.DriftPPM; d > 0 {
+			p.drift = int64(w.rnd.Choose(StreamDrift, uint64(p.seat), 0, int(2*d+1))) - d
+		}
+		for kind := range w.fleet.gaps {
+			if w.fleet.gaps[kind] != nil {
+				w.scheduleSeatFault(p, kind, w.nextFault(p, kind, 0))
 			}
 		}
 	}
@@ -82,8 +81,8 @@ func (w *World) spellLength(s *model.Spell, stream Stream, p *process, kind int)
 
 func (w *World) onCrash(e event) {
 	p := &w.fleet.procs[e.seat]
+	w.note("crash", p)
 	if p.state == seatUp {
-		w.note("crash", p)
 		w.crash(p)
 	}
 	w.scheduleSeatFault(p, faultCrash, w.nextFault(p, faultCrash, w.now))
@@ -94,8 +93,8 @@ func (w *World) onCrash(e event) {
 func (w *World) onPause(e event) {
 	p := &w.fleet.procs[e.seat]
 	length := w.spellLength(&w.sc.Faults.Pause, StreamPause, p, faultPause)
+	w.note("pause", p)
 	if p.state == seatUp && p.pausedUntil <= w.now {
-		w.note("pause", p)
 		p.pausedUntil = w.now.Add(length)
 		for i := range p.execs {
 			x := &p.execs[i]
@@ -136,9 +135,7 @@ func (w *World) onResume(p *process) {
 func (w *World) onPartition(e event) {
 	p := &w.fleet.procs[e.seat]
 	length := w.spellLength(&w.sc.Faults.Partition, StreamPartition, p, faultPartition)
-	if p.state != seatEmpty {
-		w.note("partition", p)
-	}
+	w.note("partition", p)
 	p.partitionedUntil = max(p.partitionedUntil, w.now.Add(length))
 	w.scheduleSeatFault(p, faultPartition, w.nextFault(p, faultPartition, w.now))
 }

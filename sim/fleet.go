@@ -86,9 +86,6 @@ func (w *World) startProcess() bool {
 	f.empty = f.empty[:len(f.empty)-1]
 	p := &f.procs[seat]
 	p.stopping, p.termAt = false, protocol.Never
-	if p.life == 0 {
-		w.scheduleSeatFaults(p)
-	}
 	w.beginLife(p, f.generation)
 	return true
 }

@@ -79,8 +79,13 @@ func (w *World) step(p *process, ev protocol.Event) {
 	p.machine.Step(p.local(w.now), ev, w.fx)
 	p.member.Incarnation = p.machine.Incarnation()
 	life := p.life
-	for _, e := range w.fx.All() {
-		w.carryOut(p, &e)
+	all := w.fx.All() // carrying out steps no other machine, so it stays as it is
+	for i := range all {
+		if w.cut != nil && w.cut(p, &all[i]) {
+			w.crash(p)
+			return
+		}
+		w.carryOut(p, &all[i])
 	}
 	if p.life != life || p.state != seatUp {
 		return

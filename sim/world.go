@@ -80,6 +80,7 @@ type World struct {
 	count    int64
 	hash     uint64
 	observer func(Observation)
+	cut      func(*process, *protocol.Effect) bool // tests: the process dies instead of carrying this out
 }
 
 // NewWorld returns a world at its beginning. overrides may be nil.
@@ -118,20 +119,27 @@ func (w *World) Observe(f func(Observation)) { w.observer = f }
 // whether to give up; it may be nil.
 func (w *World) Run(stop func() bool) (*meter.Row, error) {
 	defer w.arrival.close()
-	for w.queue.len() > 0 && w.queue.heap[0].at <= w.end {
+	if err := w.runTo(w.end, stop); err != nil {
+		return nil, err
+	}
+	return w.finish(), nil
+}
+
+// runTo runs every event up to an instant.
+func (w *World) runTo(until protocol.Instant, stop func() bool) error {
+	for w.queue.len() > 0 && w.queue.heap[0].at <= until {
 		e := w.queue.pop()
 		w.now = e.at
 		w.count++
-		if err := w.dispatch(w.events.take(e.ref), e.ref); err != nil {
-			return nil, err
+		if err := w.dispatch(w.events.take(e.ref)); err != nil {
+			return err
 		}
 		if w.count&0xffff == 0 && stop != nil && stop() {
-			return nil, ErrStopped
+			return ErrStopped
 		}
 	}
-	w.now = w.end
-	row := w.finish()
-	return row, nil
+	w.now = until
+	return nil
 }
 
 // TraceHash identifies everything that happened so far.
@@ -152,7 +160,7 @@ func (w *World) stir(a, b, c uint64) {
 	w.hash = bits.RotateLeft64(h^c, 31) * 0xd6e8feb86659fd93
 }
 
-func (w *World) dispatch(e event, ref int32) error {
+func (w *World) dispatch(e event) error {
 	w.stir(uint64(w.now), uint64(e.kind)<<48|uint64(uint32(e.seat))<<8|uint64(uint8(e.slot)), uint64(e.life)<<32|uint64(e.turn))
 	switch e.kind {
 	case evArrival:

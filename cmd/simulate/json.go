@@ -50,7 +50,7 @@ func (n number) MarshalJSON() ([]byte, error) {
 	return []byte("null"), nil
 }
 
-// writeJSON writes the report to the contract of docs: everything outside "meta" follows
+// writeJSON writes the report for machines: everything outside "meta" follows
 // from the input alone.
 func (r *report) writeJSON(w io.Writer) error {
 	policies := make(object, len(r.policies))

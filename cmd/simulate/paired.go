@@ -2,7 +2,10 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/quiesce/quiesce/sim/lab"
 )
@@ -43,6 +46,7 @@ func (r *report) writePaired(b *bytes.Buffer) {
 	}
 	alignVerdicts(rows)
 	writeRows(b, "Against "+r.paired[0].Baseline+", run by run", names, rows)
+	writeLegend(b, rows)
 }
 
 // pairLabels are the headline metrics by themselves, without the title of their group.
@@ -60,6 +64,33 @@ func inPair(l line) string {
 		return s
 	}
 	return l.label
+}
+
+// The verdicts that need a word of explanation.
+const (
+	unclear = "unclear"
+	allGone = "all gone"
+	fewSeen = "few seen"
+)
+
+// writeLegend explains those verdicts that were given.
+func writeLegend(b *bytes.Buffer, rows []row) {
+	var given []string
+	for _, l := range []struct{ verdict, text string }{
+		{unclear, "the interval reaches to both sides of no difference"},
+		{allGone, "it did not happen at all"},
+		{fewSeen, fmt.Sprintf("fewer than %d on one side", fewest)},
+	} {
+		if slices.ContainsFunc(rows, func(r row) bool {
+			return slices.ContainsFunc(r.cells, func(c cell) bool { return c.verdict == l.verdict })
+		}) {
+			given = append(given, l.verdict+": "+l.text+".")
+		}
+	}
+	if len(given) > 0 {
+		b.WriteString(wrap("", "  ", strings.Join(given, " ")))
+		b.WriteByte('\n')
+	}
 }
 
 // alignVerdicts sets the verdicts of one policy below each other, behind the intervals.
@@ -118,15 +149,15 @@ func compareMeans(base, other, diff *lab.Estimate) string {
 	case base == nil || other == nil:
 		return ""
 	case diff.Lo <= 0 && diff.Hi >= 0:
-		return "unclear"
+		return unclear
 	case base.Censored > 0 || other.Censored > 0:
 		return "" // a bound has no ratio
 	case base.N > 0 && (base.N < fewest || other.N < fewest):
-		return "few seen"
+		return fewSeen
 	case base.Mean <= 0:
 		return ""
 	case other.Mean <= 0:
-		return "all gone"
+		return allGone
 	}
 	switch ratio := other.Mean / base.Mean; {
 	case ratio >= 1.995:
