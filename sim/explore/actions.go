@@ -33,7 +33,7 @@ type action struct {
 // actions lists what can happen next, the prompt and harmless first.
 func (s *search) actions(st *state, list []action) []action {
 	add := func(kind actionKind, i int) { list = append(list, action{kind, int8(i)}) }
-	idle := true // nothing has to happen before time may pass
+	rest := true // nothing has to happen before time may pass
 	for i := range st.workers {
 		w := &st.workers[i]
 		if w.dead {
@@ -41,21 +41,21 @@ func (s *search) actions(st *state, list []action) []action {
 		}
 		if w.machine.Deadline() <= st.now {
 			add(fireTimer, i)
-			idle = false
+			rest = false
 		}
 		if w.killAt <= st.now {
 			add(killWorker, i)
-			idle = false
+			rest = false
 		}
 	}
 	if st.broker.Deadline() <= st.now {
 		add(tickBroker, 0)
-		idle = false
+		rest = false
 	}
 	for k := range st.messages {
 		add(deliverMessage, k)
 		if st.messages[k].due <= st.now {
-			idle = false
+			rest = false
 		}
 	}
 	for i := range st.workers {
@@ -69,7 +69,7 @@ func (s *search) actions(st *state, list []action) []action {
 			add(undone, i)
 		}
 	}
-	if idle && st.nextInstant() != protocol.Never {
+	if rest && st.nextInstant() != protocol.Never {
 		add(passTime, 0)
 	}
 	s.faults(st, add)
