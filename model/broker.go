@@ -70,7 +70,8 @@ type Fact struct {
 	Eroded bool // ClaimSettled, LeaseRanOut: the interruption spent part of a budget
 	Job    protocol.JobKey
 	Token  protocol.Token
-	Seat   int32
+	Seat   int32  // of the claim's holder
+	Nonce  uint64 // the holder's life
 	At     protocol.Instant
 }
 

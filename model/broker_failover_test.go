@@ -62,6 +62,21 @@ func TestAFailoverForgetsRenewalsSettlementsAndEnqueues(t *testing.T) {
 	assert.Equal(t, protocol.OK, b.renew(last))
 }
 
+func TestAFailoverForgetsAnOperatorsCancel(t *testing.T) {
+	s := tell(t, journal)
+	s.job()
+	s.job()
+	a := s.worker(0, 1)
+	g := a.take()
+	s.at(5 * second)
+	s.cancel(1)
+	s.cancel(2)
+	s.at(6 * second)
+	s.forget(4 * second)
+	assert.Equal(t, protocol.OK, a.renew(g))
+	assert.Equal(t, JobReady, s.row(2).State)
+}
+
 func TestAFailoverForgetsNoMoreThanItsWindow(t *testing.T) {
 	s := tell(t, journal)
 	s.job()

@@ -15,7 +15,11 @@ func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks protoco
 	at := func(t protocol.Instant) { buf = binary.AppendVarint(buf, int64(t-now)) }
 	b.EachJob(func(job protocol.JobKey, row *JobRow) {
 		num(uint64(job))
-		buf = append(buf, byte(row.State), byte(row.Verb), byte(row.Poison), byte(row.Failures))
+		state := byte(row.State)
+		if row.Cancel {
+			state |= 0x80
+		}
+		buf = append(buf, state, byte(row.Verb), byte(row.Poison), byte(row.Failures))
 		num(uint64(min(int(row.Fruitless), b.cfg.Starving)))
 		num(ranks.Token(job, row.Token))
 		num(uint64(row.Cursor))
@@ -51,7 +55,7 @@ func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks protoco
 			at(m.parkedAt)
 		}
 		for _, g := range m.grants {
-			if row := b.Job(g.job); row != nil && row.Token == g.token && row.State == JobClaimed {
+			if row := b.Job(g.job); row != nil && row.Token == g.token && row.Verb == protocol.NoVerb && !row.State.Terminal() {
 				num(uint64(g.job) + 1)
 				num(uint64(m.parkedFor))
 			}

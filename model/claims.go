@@ -61,7 +61,7 @@ func (b *Broker) grant(now protocol.Instant, m *member, job protocol.JobKey, out
 	row.Deliveries++
 	b.lease(job, row, now.Add(b.cfg.Lease))
 	m.grants = append(m.grants, grant{job, token})
-	out.Facts = append(out.Facts, Fact{Kind: Claimed, Job: job, Token: token, Seat: m.Seat, At: now})
+	out.Facts = append(out.Facts, Fact{Kind: Claimed, Job: job, Token: token, Seat: m.Seat, Nonce: m.Nonce, At: now})
 }
 
 // answerClaim answers the newest request of m with those of its grants that it still holds:

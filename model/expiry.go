@@ -108,7 +108,7 @@ func (b *Broker) expire(now protocol.Instant, job protocol.JobKey, row *JobRow, 
 	}
 	row.State = JobReady
 	out.Facts = append(out.Facts, Fact{Kind: LeaseRanOut, Reason: reason, Eroded: b.cfg.CountAtClaim || reason == protocol.BecauseExpired,
-		Job: job, Token: row.Token, Seat: row.Owner.Seat, At: now})
+		Job: job, Token: row.Token, Seat: row.Owner.Seat, Nonce: row.Owner.Nonce, At: now})
 	b.countFruitless(now, job, row, out)
 	switch {
 	case b.cfg.OnExpiry == QuarantineExpired:

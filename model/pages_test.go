@@ -46,6 +46,11 @@ func TestPagesAreAMapFromNumbersToValues(t *testing.T) {
 				require.Zero(t, *p.Put(n))
 				*p.Put(n), want[n] = -1, -1
 			},
+			"put over": func(t *rapid.T) {
+				n := some(t)
+				require.Zero(t, *p.Put(n))
+				*p.Put(n), want[n] = -2, -2
+			},
 			"drop": func(t *rapid.T) { n := some(t); p.Drop(n); delete(want, n) },
 			"drop all up to": func(t *rapid.T) {
 				to := some(t)

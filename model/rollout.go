@@ -105,10 +105,8 @@ func (r Rollout) nextInOrder(workers int, p Pods) Move {
 		return Move{}
 	case p.OldStarting > 0:
 		return Move{StopStarting: 1}
-	case p.OldReady > r.Partition:
+	default: // more old ones than the partition keeps
 		return Move{StopReady: 1}
-	default:
-		return Move{}
 	}
 }
 
@@ -116,11 +114,11 @@ func (r Rollout) nextRolling(workers int, p Pods) Move {
 	var m Move
 	old, fresh := p.OldReady+p.OldStarting, p.NewReady+p.NewStarting
 	m.Start = max(0, min(workers-fresh, workers+r.Surge(workers)-old-fresh))
-	// Processes that are not ready serve nobody, so they go first and cost no availability.
-	canStop := max(0, old+fresh+m.Start-(workers-r.Unavailable(workers))-(p.NewStarting+m.Start))
+	// Processes that are not ready serve nobody: old ones go first and cost no availability,
+	// new ones speak for nobody yet.
+	canStop := max(0, old+p.NewReady-(workers-r.Unavailable(workers)))
 	m.StopStarting = min(p.OldStarting, canStop)
-	ready := max(0, p.OldReady+p.NewReady-(workers-r.Unavailable(workers)))
-	m.StopReady = min(p.OldReady, min(canStop-m.StopStarting, ready))
+	m.StopReady = min(p.OldReady, canStop-m.StopStarting)
 	return m
 }
 

@@ -59,6 +59,7 @@ func TestADeploymentsMovesAreThoseOfItsController(t *testing.T) {
 		"without surge old ones stop first":                   {0, 2, Pods{OldReady: 4}, Move{StopReady: 2}},
 		"what is not ready is stopped before what is":         {0, 1, Pods{OldReady: 3, OldStarting: 1}, Move{StopStarting: 1}},
 		"starting new ones use up what may be unavailable":    {0, 2, Pods{OldReady: 2, NewStarting: 2}, Move{}},
+		"a new one that starts speaks for nobody yet":         {1, 0, Pods{OldReady: 3, OldStarting: 1, NewStarting: 1}, Move{}},
 		"nothing moves while availability is at its limit":    {1, 0, Pods{OldReady: 4, NewStarting: 1}, Move{}},
 		"the last old one stops when all new ones are ready":  {1, 0, Pods{OldReady: 1, NewReady: 4}, Move{StopReady: 1}},
 		"a finished rollout rests":                            {1, 0, Pods{NewReady: 4}, Move{}},

@@ -114,7 +114,7 @@ func (b *Broker) close(now protocol.Instant, e *protocol.Effect, row *JobRow, er
 	b.unlease(row)
 	row.Verb, row.Reason = e.Verb, e.Reason
 	out.Facts = append(out.Facts, Fact{Kind: ClaimSettled, Verb: e.Verb, Reason: e.Reason, Eroded: eroded,
-		Job: e.Job, Token: row.Token, Seat: row.Owner.Seat, At: now})
+		Job: e.Job, Token: row.Token, Seat: row.Owner.Seat, Nonce: row.Owner.Nonce, At: now})
 }
 
 // release hands a job back, unblamed. Only a handler's return clears poison, so reasons

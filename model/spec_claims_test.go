@@ -75,7 +75,7 @@ func (s *spec) grant(now protocol.Instant, l *specLife, j *specJob) {
 	j.Lease, j.leased = now.Add(s.cfg.Lease), s.next()
 	j.Deliveries++
 	l.grants = append(l.grants, grant{j.id, j.Token})
-	s.fact(Fact{Kind: Claimed, Job: j.id, Token: j.Token, Seat: l.Seat, At: now})
+	s.fact(Fact{Kind: Claimed, Job: j.id, Token: j.Token, Seat: l.Seat, Nonce: l.Nonce, At: now})
 }
 
 func (s *spec) answerClaim(now protocol.Instant, l *specLife) {

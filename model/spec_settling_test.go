@@ -89,7 +89,7 @@ func (s *spec) apply(now protocol.Instant, j *specJob, e *protocol.Effect) {
 
 func (s *spec) close(now protocol.Instant, j *specJob, verb protocol.Verb, reason protocol.Reason, eroded bool) {
 	j.Verb, j.Reason = verb, reason
-	s.fact(Fact{Kind: ClaimSettled, Verb: verb, Reason: reason, Eroded: eroded, Job: j.id, Token: j.Token, Seat: j.Owner.Seat, At: now})
+	s.fact(Fact{Kind: ClaimSettled, Verb: verb, Reason: reason, Eroded: eroded, Job: j.id, Token: j.Token, Seat: j.Owner.Seat, Nonce: j.Owner.Nonce, At: now})
 }
 
 func (s *spec) release(now protocol.Instant, j *specJob, verb protocol.Verb, reason protocol.Reason, delay protocol.Duration) {
@@ -124,7 +124,7 @@ func (s *spec) expire(now protocol.Instant, j *specJob) {
 	}
 	j.State = JobReady
 	s.fact(Fact{Kind: LeaseRanOut, Reason: reason, Eroded: s.cfg.CountAtClaim || reason == protocol.BecauseExpired,
-		Job: j.id, Token: j.Token, Seat: j.Owner.Seat, At: now})
+		Job: j.id, Token: j.Token, Seat: j.Owner.Seat, Nonce: j.Owner.Nonce, At: now})
 	s.fruitless(now, j)
 	switch {
 	case s.cfg.OnExpiry == QuarantineExpired:

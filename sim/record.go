@@ -17,6 +17,10 @@ const (
 	SawFault                         // a fault began or ended
 )
 
+// Machine returns the machine of a seat, to look at; what it shows means nothing while no
+// process runs there.
+func (w *World) Machine(seat int32) *protocol.Machine { return &w.fleet.procs[seat].machine }
+
 // Observation is one thing that happened in a world, for those who look on.
 type Observation struct {
 	At     protocol.Instant
@@ -40,7 +44,7 @@ func (w *World) record(r meter.Record) {
 	r.At, r.Deploy = w.now, w.fleet.deploys
 	w.stir(uint64(r.Kind)<<8|uint64(r.How), uint64(r.Job), uint64(r.Work))
 	if w.observer != nil {
-		w.observer(Observation{At: w.now, Kind: SawRecord, Seat: r.Seat, Record: r})
+		w.observer(Observation{At: w.now, Kind: SawRecord, Seat: r.Seat, Life: w.fleet.procs[r.Seat].life, Record: r})
 	}
 	w.meter.Add(r)
 }
@@ -53,7 +57,7 @@ func (w *World) recordFact(f *model.Fact) {
 		r.Kind = meter.ClaimGranted
 	case model.LeaseRanOut:
 		r.Kind = meter.LeaseExpired
-		r.Cause = w.causeOfExpiry(f)
+		r.Cause = w.causeOfSilence(f.Seat, f.Nonce)
 	case model.ClaimSettled:
 		r.Kind = meter.ClaimEnded
 		r.Cause = w.causeOfRelease(f)
@@ -73,19 +77,11 @@ func (w *World) recordFact(f *model.Fact) {
 	w.record(r)
 }
 
-func (w *World) causeOfExpiry(f *model.Fact) meter.Cause {
-	row := w.broker.Job(f.Job)
-	if row == nil {
-		return meter.ByOther
-	}
-	return w.causeOfSilence(row.Owner)
-}
-
 // causeOfSilence says why a holder does not renew its claim any more.
-func (w *World) causeOfSilence(owner model.Member) meter.Cause {
-	p := &w.fleet.procs[owner.Seat]
+func (w *World) causeOfSilence(seat int32, life uint64) meter.Cause {
+	p := &w.fleet.procs[seat]
 	switch {
-	case owner.Nonce != uint64(p.life):
+	case life != uint64(p.life):
 		return p.lastCause
 	case p.stopping:
 		return meter.ByDeploy

@@ -253,7 +253,7 @@ func (w *World) finish() *meter.Row {
 			Claimed: r.State == model.JobClaimed,
 			Alive:   w.alive(r.Owner),
 			Rescued: w.preset.Rescue != model.NoRescue,
-			Cause:   w.causeOfSilence(r.Owner),
+			Cause:   w.causeOfSilence(r.Owner.Seat, r.Owner.Nonce),
 		}, max(live[job], protocol.Duration(r.Cursor))
 	})
 	row.Counts[meter.Events] = w.count

@@ -21,6 +21,7 @@ type job struct {
 	executed bool              // under the newest claim
 	cause    Cause
 	ended    bool
+	served   bool // finished, or cancelled by an operator: its delay is known
 
 	// The open interruption.
 	open      bool
@@ -81,11 +82,12 @@ func (m *Meter) jobRecord(j *job, r Record) {
 		m.end(j, r)
 	case JobCancelled:
 		m.count(r.At, JobsCancelled, 1)
+		j.served = true
 		m.end(j, r)
 	case JobStarving:
 		m.count(r.At, JobsStarving, 1)
 	case JobForgotten:
-		j.ended = false
+		j.ended, j.served = false, false
 	}
 }
 
@@ -237,13 +239,14 @@ func (m *Meter) expired(j *job, r Record) {
 }
 
 func (m *Meter) finished(j *job, r Record) {
-	if j.ended {
+	if j.served {
 		return
 	}
 	if m.measured(j.enqueued) {
 		m.count(r.At, JobsCompleted, 1)
 		m.delay(r.At.Sub(j.enqueued) - j.reached)
 	}
+	j.served = true
 	m.end(j, r)
 	m.ended = append(m.ended, endedJob{r.At, r.Job})
 }

@@ -171,7 +171,8 @@ func (m *Meter) Finish(ending func(protocol.JobKey) (e Ending, live protocol.Dur
 		if j.open && !j.ended {
 			m.closeStall(j, end, true)
 		}
-		if !j.ended && m.measured(j.enqueued) {
+		// A dead-lettered job waits as long as the run, or its policy would look good by it.
+		if !j.served && m.measured(j.enqueued) {
 			m.delay(end.Sub(j.enqueued) - max(live, 0))
 		}
 	})
