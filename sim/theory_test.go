@@ -290,8 +290,8 @@ func waitsAs(t *testing.T, sc *model.Scenario, wait float64, runs []replication,
 func TestWaitIsThatOfErlangC(t *testing.T) {
 	t.Parallel()
 	const workers, load = 3, 0.5
-	work := law(dist.Exponential(30 * second))
-	sc := station(workers, load, work, 100*protocol.Hour, protocol.Hour)
+	work := law(dist.Exponential(20 * second))
+	sc := station(workers, load, work, 45*protocol.Hour, protocol.Hour)
 	runs := replicate(t, sc, "hybrid", 8)
 	// The exact moments of the tables, where a law of their name has 1/μ, 1/λ: the last
 	// thousandth of E[S²] is taken in by the factor of Allen and Cunneen, which is 1 for
@@ -349,19 +349,19 @@ func TestQuantileSumsAgainstExactMoments(t *testing.T) {
 	assert.InDelta(t, 1, outlives(work, 0), 1e-4)
 }
 
-// manyStopped is a fleet of which one worker in five is busy, and which stops as one after
+// manyStopped is a fleet of which three workers in ten are busy, and which stops as one after
 // the longest jobs have had time to come to an equilibrium.
 //
 // A worker's round of renewals outlives the job it was armed for, so a job that starts soon
 // after another is renewed early. The long poll and the many idle workers see to it that
 // nobody gets a job within a heartbeat of the last, and age is elapsed work modulo heartbeat.
 func manyStopped() *model.Scenario {
-	sc := station(1500, 0.2, render(), 37*protocol.Minute, 20*protocol.Minute)
+	sc := station(900, 0.3, render(), 27*protocol.Minute, 10*protocol.Minute)
 	sc.Queue.Park = protocol.Hour
-	return stopsAtOnce(sc, protocol.Instant(25*protocol.Minute))
+	return stopsAtOnce(sc, protocol.Instant(15*protocol.Minute))
 }
 
-const stopRuns = 24
+const stopRuns = 14
 
 // TestRestOfAJobAtADeployIsResidualLife: a deploy finds long jobs more often than short
 // ones, so the mean rest is E[S²]/2E[S] and not half the mean.
@@ -401,20 +401,20 @@ func TestShareKilledByFinishOnlyIsThatOfResidualLife(t *testing.T) {
 	}), share, 0.05)
 }
 
-// TestFiveMinuteLease checks what the default scenario is there to show. It runs a quarter of
+// TestFiveMinuteLease checks what the default scenario is there to show. It runs a fifth of
 // its fleet for its first fifty-two minutes: the warm-up, and one deploy after it.
 func TestFiveMinuteLease(t *testing.T) {
 	t.Parallel()
 	sc, err := scenarios.Load("five-minute-lease")
 	require.NoError(t, err)
-	const part = 4
+	const part = 5
 	sc.Fleet.Workers /= part
 	sc.Jobs[0].Arrivals = law(dist.Exponential(int64(sc.Jobs[0].Arrivals.Moments().Mean * part)))
 	sc.Duration = 52 * protocol.Minute
 	require.Equal(t, 30*protocol.Minute, sc.Warmup)
 	require.Equal(t, 20*protocol.Minute, sc.Deploys.Every)
 
-	const seeds = 5
+	const seeds = 4
 	stall := func(r replication) float64 { return r.row.Stalls[meter.ByDeploy].Mean() }
 	total := func(runs []replication, c meter.Count) (n int64) {
 		for _, r := range runs {

@@ -106,7 +106,7 @@ func newReport(s *scene, plan lab.Plan, results *lab.Results) *report {
 		r.meta.events += total(p.Metrics, "events")
 		if n := total(p.Metrics, "jobs_dead_lettered_by_interruptions"); n > 0 {
 			// Their delay has no end, so a policy that gives jobs up can look quick.
-			r.notes = append(r.notes, fmt.Sprintf("under %s %s were dead-lettered by interruptions alone; no delay is counted for them, and the slots they no longer need serve others",
+			r.notes = append(r.notes, fmt.Sprintf("under %s %s were dead-lettered by interruptions alone; their delay is counted to the end of the run, and the slots they no longer need serve others",
 				p.Name, plural(int(n), "job")))
 		}
 	}
