@@ -38,7 +38,7 @@ func (b *Broker) renew(now protocol.Instant, req Request, out *Outbox) {
 			code = protocol.CancelOrder
 		}
 	}
-	b.answer(req.From, protocol.Renewed(int(e.Slot), e.Token, code, e.At, e.Cursor), out)
+	b.answer(req.From, protocol.Renewed(int(e.Slot), e.Job, e.Token, code, e.At, e.Cursor), out)
 }
 
 func (b *Broker) save(now protocol.Instant, req Request, out *Outbox) {
@@ -49,7 +49,7 @@ func (b *Broker) save(now protocol.Instant, req Request, out *Outbox) {
 		b.record(now, e.Job, row)
 		b.keep(row, e.Cursor)
 	}
-	b.answer(req.From, protocol.Saved(int(e.Slot), e.Token, code, e.At, e.Cursor), out)
+	b.answer(req.From, protocol.Saved(int(e.Slot), e.Job, e.Token, code, e.At, e.Cursor), out)
 }
 
 // keep stores a cursor: progress that proves the job is no poison.
@@ -80,7 +80,7 @@ func (b *Broker) settle(now protocol.Instant, req Request, out *Outbox) {
 		b.apply(now, e, row, out)
 		code = protocol.OK
 	}
-	b.answer(req.From, protocol.Settled(int(e.Slot), e.Token, code), out)
+	b.answer(req.From, protocol.Settled(int(e.Slot), e.Job, e.Token, code), out)
 }
 
 func (b *Broker) apply(now protocol.Instant, e *protocol.Effect, row *JobRow, out *Outbox) {

@@ -24,9 +24,9 @@ func (s *spec) extend(now protocol.Instant, req Request) {
 		}
 	}
 	if e.Kind == protocol.Renew {
-		s.say(req.From, protocol.Renewed(int(e.Slot), e.Token, code, e.At, e.Cursor))
+		s.say(req.From, protocol.Renewed(int(e.Slot), e.Job, e.Token, code, e.At, e.Cursor))
 	} else {
-		s.say(req.From, protocol.Saved(int(e.Slot), e.Token, code, e.At, e.Cursor))
+		s.say(req.From, protocol.Saved(int(e.Slot), e.Job, e.Token, code, e.At, e.Cursor))
 	}
 }
 
@@ -55,7 +55,7 @@ func (s *spec) settle(now protocol.Instant, req Request) {
 		s.keep(j, e.Cursor)
 		s.apply(now, j, e)
 	}
-	s.say(req.From, protocol.Settled(int(e.Slot), e.Token, code))
+	s.say(req.From, protocol.Settled(int(e.Slot), e.Job, e.Token, code))
 }
 
 func (s *spec) apply(now protocol.Instant, j *specJob, e *protocol.Effect) {

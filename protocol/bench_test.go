@@ -18,7 +18,7 @@ func cycle(m *Machine, now Instant, token Token, fx *Effects) Instant {
 	step(ClaimClosed(0, seq, OK, 0))
 	now = now.Add(Millisecond)
 	step(Returned(0, ReturnedNil, true))
-	step(Settled(0, token, OK))
+	step(Settled(0, JobKey(token), token, OK))
 	return now.Add(Millisecond)
 }
 

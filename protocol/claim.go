@@ -148,7 +148,7 @@ func (m *Machine) judgeGrant(now Instant, i int) (Verb, Reason) {
 	case !m.runsNow(now, s.kind):
 		return Release, BecauseLate
 	case s.trust <= now:
-		return Release, BecauseDistrust
+		return Release, BecauseLate
 	default:
 		return NoVerb, NoReason
 	}

@@ -30,9 +30,9 @@ func TestNoAnswerExtendsTrustBeyondItsArrival(t *testing.T) {
 	limit := s.now.Add(s.cfg.Lease - s.cfg.Margin)
 	s.do(GrantedJob(0, 1, 1, 10, plainKind, 1, Hour))
 	require.Equal(t, limit, s.m.slots[0].trust)
-	s.do(Renewed(0, 10, OK, s.now.Add(Hour), 0), Renewed(0, 10, OK, Never, 0))
+	s.do(Renewed(0, 1, 10, OK, s.now.Add(Hour), 0), Renewed(0, 1, 10, OK, Never, 0))
 	require.Equal(t, limit, s.m.slots[0].trust)
-	s.do(Renewed(0, 10, OK, 0, 0))
+	s.do(Renewed(0, 1, 10, OK, 0, 0))
 	require.Equal(t, limit, s.m.slots[0].trust, "a late answer takes nothing away either")
 }
 
@@ -49,13 +49,13 @@ func TestAJobIsNotStartedBesideItsOwnUndo(t *testing.T) {
 // One renewal that was missed is an accident: with the usual third of a lease as heartbeat the
 // next one is still in time.
 func TestDistrustTakesTwoMissedRenewals(t *testing.T) {
-	s := newStage(1, nil).serve().grant(1, plainKind).do(Renewed(0, 10, Unknown, 0, 0))
+	s := newStage(1, nil).serve().grant(1, plainKind).do(Renewed(0, 1, 10, Unknown, 0, 0))
 	_, armed := s.find(distrust, 0)
 	require.False(t, armed)
-	s.do(Renewed(0, 10, Unknown, 0, 0))
+	s.do(Renewed(0, 1, 10, Unknown, 0, 0))
 	_, armed = s.find(distrust, 0)
 	require.True(t, armed)
-	s.do(Renewed(0, 10, OK, s.now, 0))
+	s.do(Renewed(0, 1, 10, OK, s.now, 0))
 	_, armed = s.find(distrust, 0)
 	require.False(t, armed, "a good answer forgives")
 }
@@ -95,7 +95,7 @@ func TestALateGrantInQuietFollowsThePolicy(t *testing.T) {
 // A worker that ignores stops cannot drain itself: it waits for SIGKILL with its wedged slots.
 func TestAnIgnorantWorkerIsNeverWedged(t *testing.T) {
 	s := newStage(1, func(c *Config) { c.Policy.OnStop = IgnoreOnStop }).serve().grant(1, plainKind)
-	s.do(Renewed(0, 10, Stale, 0, 0)).pass(24 * Hour)
+	s.do(Renewed(0, 1, 10, Stale, 0, 0)).pass(24 * Hour)
 	require.Equal(t, PhaseServing, s.m.phase)
 	require.Equal(t, Never, s.m.Deadline())
 }
@@ -103,7 +103,7 @@ func TestAnIgnorantWorkerIsNeverWedged(t *testing.T) {
 // Hooks that run on when the worker goes are code that runs on, although the claim has ended.
 func TestUndoThatOutlivesTheWorkerIsALeak(t *testing.T) {
 	s := outlived(plainKind)
-	s.do(Settled(0, 10, OK))
+	s.do(Settled(0, 1, 10, OK))
 	require.Equal(t, SlotZombie, s.m.slots[0].state)
 	s.do(StopBySignal(SIGTERM, s.now.Add(Minute))).pass(Hour)
 	require.Equal(t, PhaseGone, s.m.phase)
@@ -115,7 +115,7 @@ func TestUndoThatOutlivesTheWorkerIsALeak(t *testing.T) {
 func TestAnExitAfterALossIsCleanOnlyIfTheClaimWasTaken(t *testing.T) {
 	for code, status := range map[Code]int{Expired: ExitUnsettled, Stale: ExitClean} {
 		s := newStage(1, nil).serve().grant(1, plainKind).do(Returned(0, ReturnedError, false))
-		s.do(StopBySignal(SIGTERM, Never), Renewed(0, 10, code, s.now, 0), Undid(0, UndoSkipped))
+		s.do(StopBySignal(SIGTERM, Never), Renewed(0, 1, 10, code, s.now, 0), Undid(0, UndoSkipped))
 		require.Equal(t, PhaseGone, s.m.phase)
 		require.Equal(t, status, s.m.Status(), "%v", code)
 	}
@@ -124,7 +124,7 @@ func TestAnExitAfterALossIsCleanOnlyIfTheClaimWasTaken(t *testing.T) {
 // The answer to an older save leaves a newer cursor pending.
 func TestAnOlderSaveDoesNotAnswerForANewerOne(t *testing.T) {
 	s := newStage(1, nil).serve().grant(1, plainKind)
-	s.do(SaveCursor(0, 1, true), SaveCursor(0, 2, true), Saved(0, 10, OK, s.now, 1))
+	s.do(SaveCursor(0, 1, true), SaveCursor(0, 2, true), Saved(0, 1, 10, OK, s.now, 1))
 	require.Equal(t, []EffectKind{CommitSegment}, s.effects())
 	require.EqualValues(t, 1, s.fx.All()[0].Cursor)
 	s.until(renewRound, NoSlot)
@@ -153,7 +153,7 @@ func TestAtTheSameInstantTheDeadlineComesFirst(t *testing.T) {
 	require.Equal(t, AckedAfterCancel, s.fx.All()[2].Note)
 
 	s.until(settleEnds, NoSlot)
-	s.do(Settled(0, 10, OK))
+	s.do(Settled(0, 1, 10, OK))
 	require.Equal(t, PhaseGone, s.m.phase)
 	require.Equal(t, ExitUnsettled, s.m.Status(), "waited for until settleBy, and no longer")
 }
@@ -176,7 +176,7 @@ func TestTwoQueuesShareTheSlots(t *testing.T) {
 func TestAnswersOutsideALife(t *testing.T) {
 	answers := []Event{
 		GrantedJob(0, 0, 1, 10, plainKind, 1, 0), GrantedJob(0, 1, 1, 10, plainKind, 1, 0), ClaimClosed(0, 1, OK, 0), ClaimClosed(0, 0, Unknown, 0),
-		WithdrawClosed(0, 1, OK, 1), Renewed(0, 10, Stale, 0, 0), Saved(0, 10, OK, 0, 1), Settled(0, 10, OK), OperatorCancel(0, 10),
+		WithdrawClosed(0, 1, OK, 1), Renewed(0, 1, 10, Stale, 0, 0), Saved(0, 1, 10, OK, 0, 1), Settled(0, 1, 10, OK), OperatorCancel(0, 1, 10),
 	}
 	gone := newStage(1, nil).serve().grant(1, plainKind).do(Returned(0, ReturnedNil, true), StopBySignal(SIGTERM, Never)).pass(Hour)
 	require.Equal(t, PhaseGone, gone.m.phase)

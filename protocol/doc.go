@@ -212,6 +212,7 @@
 //	settled unknown                     ·           ·            ·           ·           stay      stay
 //	settling round                      ·           ·            ·           ·           stay      stay
 //	any answer for another token        ·           ·            ·           ·           ·         ·
+//	any answer for another job          ·           ·            ·           ·           ·         ·
 //	first stop                          ·           stay         stay        stay        stay      stay
 //	first stop, OnStop die              ·           → Leaked     → Leaked    → Leaked    → Leaked  → Leaked
 //	cancelAt of its kind                –           → Cancelled  –           –           –         –
@@ -253,6 +254,7 @@
 //	settled unknown                     ·              ·               ·           ·              ·                  ·
 //	settling round                      ·              ·               ·           ·              ·                  –
 //	any answer for another token        ·              ·               ·           ·              ·                  ·
+//	any answer for another job          ·              ·               ·           ·              ·                  ·
 //	first stop                          stay           stay            stay        stay           stay               –
 //	first stop, OnStop die              → Leaked       → Leaked        → Leaked    → Leaked       → Leaked           –
 //	cancelAt of its kind                –              –               –           –              –                  –

@@ -139,7 +139,7 @@ func (d *driver) actions() map[string]func(*rapid.T) {
 		"resume": func(t *rapid.T) { d.step(t, Event{Kind: ResumeAsked}) },
 		"cancel": func(t *rapid.T) {
 			slot := rapid.IntRange(0, len(d.m.slots)-1).Draw(t, "slot")
-			d.step(t, OperatorCancel(slot, d.m.slots[slot].token))
+			d.step(t, OperatorCancel(slot, d.m.slots[slot].job, d.m.slots[slot].token))
 		},
 		"estimate": func(t *rapid.T) {
 			d.step(t, Estimate(Kind(rapid.IntRange(0, 4).Draw(t, "kind")), rapid.IntRange(0, BucketsPerKind).Draw(t, "bucket"), uint32(rapid.IntRange(0, 100).Draw(t, "count"))))
@@ -195,12 +195,12 @@ func (d *driver) answer(t *rapid.T) {
 	case Renew, Save:
 		code := rapid.SampledFrom([]Code{OK, OK, OK, OK, Expired, Closed, Stale, Unknown, CancelOrder}).Draw(t, "code")
 		if e.Kind == Renew {
-			d.step(t, Renewed(int(e.Slot), e.Token, code, e.At, e.Cursor))
+			d.step(t, Renewed(int(e.Slot), e.Job, e.Token, code, e.At, e.Cursor))
 		} else {
-			d.step(t, Saved(int(e.Slot), e.Token, code, e.At, e.Cursor))
+			d.step(t, Saved(int(e.Slot), e.Job, e.Token, code, e.At, e.Cursor))
 		}
 	case Settle:
-		d.step(t, Settled(int(e.Slot), e.Token, rapid.SampledFrom([]Code{OK, OK, OK, Repeat, Closed, Stale, Unknown}).Draw(t, "code")))
+		d.step(t, Settled(int(e.Slot), e.Job, e.Token, rapid.SampledFrom([]Code{OK, OK, OK, Repeat, Closed, Stale, Unknown}).Draw(t, "code")))
 	}
 }
 
@@ -221,12 +221,16 @@ func (d *driver) answerClaim(t *rapid.T, e Effect) {
 // foreign is an answer for nobody here: another life's, or garbage.
 func (d *driver) foreign(t *rapid.T) {
 	slot := rapid.IntRange(-2, 5).Draw(t, "slot")
-	token := d.tokens + 1000
+	// Another token, or the token of a claim in the slot under another job's name.
+	token, job := d.tokens+1000, JobKey(1)
+	if own := slot >= 0 && slot < len(d.m.slots) && d.m.slots[slot].state != SlotFree; own && rapid.Bool().Draw(t, "same token") {
+		token, job = d.m.slots[slot].token, d.m.slots[slot].job+1000
+	}
 	seq := uint64(rapid.IntRange(1000, 1001).Draw(t, "seq"))
 	queue := rapid.IntRange(0, 9).Draw(t, "queue")
 	d.step(t, rapid.SampledFrom([]Event{
-		Renewed(slot, token, Stale, d.now, 1), Saved(slot, token, Stale, d.now, 1), Settled(slot, token, OK),
-		OperatorCancel(slot, token), WithdrawClosed(queue, seq, OK, 1), ClaimClosed(queue, seq, Unknown, 0),
+		Renewed(slot, job, token, Stale, d.now, 1), Saved(slot, job, token, Stale, d.now, 1), Settled(slot, job, token, OK),
+		OperatorCancel(slot, job, token), WithdrawClosed(queue, seq, OK, 1), ClaimClosed(queue, seq, Unknown, 0),
 		GrantedJob(queue, seq, 1, token, 0, 1, 0),
 	}).Draw(t, "event"))
 }

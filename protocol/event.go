@@ -111,7 +111,7 @@ type Event struct {
 	Slot    int32
 	Count   uint32   // WithdrawAnswered: jobs taken back; Estimated: executions in the bucket
 	Seq     uint64   // the claim request answered; Registered: the incarnation; Estimated: the bucket
-	Job     JobKey   // Granted
+	Job     JobKey   // Granted; answers about a slot: Effect.Job of the effect that is answered
 	Token   Token    // whatever belongs to a claim
 	At      Instant  // StopAsked, KillAtMoved: the instant of SIGKILL, or Never
 	Sent    Instant  // answers about a slot: Effect.At of the effect that is answered
@@ -119,10 +119,11 @@ type Event struct {
 	Cursor  Cursor   // RenewAnswered, SaveAnswered, SaveAsked
 }
 
-// Answer is what a driver received from the broker for one effect about a slot. sent is
-// the effect's own instant, handed back so that trust can be counted from it (rule 10).
-func answer(kind EventKind, slot int, token Token, code Code, sent Instant) Event {
-	return Event{Kind: kind, Slot: int32(slot), Token: token, Code: code, Sent: sent}
+// answer is what a driver received from the broker for one effect about a slot. Slot, job
+// and token are the effect's own, handed back: tokens grow per job, so two jobs may have the
+// same. sent is the effect's instant, so that trust can be counted from it (rule 10).
+func answer(kind EventKind, slot int, job JobKey, token Token, code Code, sent Instant) Event {
+	return Event{Kind: kind, Slot: int32(slot), Job: job, Token: token, Code: code, Sent: sent}
 }
 
 // RegisteredAs reports the answer to Register: OK with the incarnation's number, Refused,
@@ -150,22 +151,22 @@ func WithdrawClosed(queue int, seq uint64, code Code, jobs int) Event {
 
 // Renewed reports the answer to the Renew sent at sent: OK, CancelOrder, Expired, Closed,
 // Stale or Unknown. cursor is the one that rode on it, if any.
-func Renewed(slot int, token Token, code Code, sent Instant, cursor Cursor) Event {
-	ev := answer(RenewAnswered, slot, token, code, sent)
+func Renewed(slot int, job JobKey, token Token, code Code, sent Instant, cursor Cursor) Event {
+	ev := answer(RenewAnswered, slot, job, token, code, sent)
 	ev.Cursor = cursor
 	return ev
 }
 
 // Saved reports the answer to the Save sent at sent, with the codes of a renewal.
-func Saved(slot int, token Token, code Code, sent Instant, cursor Cursor) Event {
-	ev := answer(SaveAnswered, slot, token, code, sent)
+func Saved(slot int, job JobKey, token Token, code Code, sent Instant, cursor Cursor) Event {
+	ev := answer(SaveAnswered, slot, job, token, code, sent)
 	ev.Cursor = cursor
 	return ev
 }
 
 // Settled reports the answer to a Settle: OK, Repeat, Closed, Stale or Unknown.
-func Settled(slot int, token Token, code Code) Event {
-	return answer(SettleAnswered, slot, token, code, 0)
+func Settled(slot int, job JobKey, token Token, code Code) Event {
+	return answer(SettleAnswered, slot, job, token, code, 0)
 }
 
 // Returned reports that the handler of a slot came back. clean says that nothing is left
@@ -198,8 +199,8 @@ func StopFrom(source Source, killAt Instant) Event {
 func KillAt(at Instant) Event { return Event{Kind: KillAtMoved, At: at} }
 
 // OperatorCancel reports that an operator wants the job of a claim cancelled.
-func OperatorCancel(slot int, token Token) Event {
-	return Event{Kind: CancelAsked, Slot: int32(slot), Token: token}
+func OperatorCancel(slot int, job JobKey, token Token) Event {
+	return answer(CancelAsked, slot, job, token, NoCode, 0)
 }
 
 // Estimate reports how many executions of a kind took between 2^bucket and 2^(bucket+1)

@@ -31,7 +31,7 @@ func Example() {
 	step(2*protocol.Second, protocol.StopBySignal(protocol.SIGTERM, protocol.Never))
 	step(25*protocol.Second, protocol.Event{}) // m.Deadline() said so
 	step(26*protocol.Second, protocol.Returned(0, protocol.ReturnedError, true))
-	step(27*protocol.Second, protocol.Settled(0, 3, protocol.OK))
+	step(27*protocol.Second, protocol.Settled(0, 7, 3, protocol.OK))
 	fmt.Println("status", m.Status())
 	// Output:
 	// 0s Booting Register - -

@@ -169,7 +169,7 @@ func (m *Machine) slotOf(ev Event) *Slot {
 		return nil
 	}
 	s := &m.slots[ev.Slot]
-	if s.state == SlotFree || s.token != ev.Token {
+	if s.state == SlotFree || s.token != ev.Token || s.job != ev.Job {
 		return nil
 	}
 	return s

@@ -71,7 +71,7 @@ func crowded(p Phase) *stage {
 	s.serve().grant(1, plainKind).grant(2, limitedKind).grant(3, limitedKind).grant(4, plainKind).grant(5, lengthyKind)
 	s.do(Returned(3, ReturnedNil, true), Returned(4, ReturnedError, false))
 	for range 2 {
-		s.do(Renewed(1, 20, Unknown, s.now, 0))
+		s.do(Renewed(1, 2, 20, Unknown, s.now, 0))
 	}
 	if p == PhaseQuiet {
 		s.do(Event{Kind: QuietAsked})

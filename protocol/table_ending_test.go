@@ -21,7 +21,7 @@ func endingTable() table {
 		}},
 		{"lease-lost", func() *stage {
 			s := occupied(plainKind)
-			s.do(Renewed(0, 10, Unknown, s.now, 0), Renewed(0, 10, Unknown, s.now, 0))
+			s.do(Renewed(0, 1, 10, Unknown, s.now, 0), Renewed(0, 1, 10, Unknown, s.now, 0))
 			s.until(distrust, 0)
 			return s.do(Event{})
 		}},
@@ -30,7 +30,7 @@ func endingTable() table {
 			s.until(kindTimeout, 0)
 			return s.do(Event{})
 		}},
-		{"cancelled", func() *stage { return occupied(plainKind).do(OperatorCancel(0, 10)) }},
+		{"cancelled", func() *stage { return occupied(plainKind).do(OperatorCancel(0, 1, 10)) }},
 		{"Zombie", func() *stage { return zombie(plainKind) }},
 	}
 	tb := table{title: "RETURN"}

@@ -52,7 +52,7 @@ func inPhase(p Phase, tweak func(*Config), stop func(*stage) Event) *stage {
 		s.do(Returned(0, ReturnedError, true))
 	}
 	if p == PhaseGone {
-		s.do(Settled(0, 10, OK))
+		s.do(Settled(0, 1, 10, OK))
 	}
 	return s
 }
@@ -141,7 +141,7 @@ func phaseRows() []phaseRow {
 		{"SIGKILL moved away", plain, func(s *stage) { s.do(KillAt(s.m.KillAt().Add(Millisecond))) }},
 
 		{"handler returned, the last", plain, event(Returned(0, ReturnedError, true))},
-		{"settle answered, the last", plain, event(Settled(0, 10, OK))},
+		{"settle answered, the last", plain, event(Settled(0, 1, 10, OK))},
 		{"cancelAt of a kind", func(p Phase) *stage {
 			if p == PhaseCancelling { // a kind that needs longer was cancelled before
 				return dueIn(cancelKind, 1, func(Phase) *stage {
@@ -163,7 +163,7 @@ func phaseRows() []phaseRow {
 		{"every slot wedged", dueIn(wedged, NoSlot, func(p Phase) *stage {
 			s := plain(p)
 			if p == PhaseServing || p == PhaseQuiet {
-				s = newStage(1, nil).serve().grant(1, plainKind).do(Renewed(0, 10, Stale, 0, 0))
+				s = newStage(1, nil).serve().grant(1, plainKind).do(Renewed(0, 1, 10, Stale, 0, 0))
 			}
 			if p == PhaseQuiet {
 				s.do(Event{Kind: QuietAsked})

@@ -62,7 +62,7 @@ func occupied(kind Kind) *stage {
 }
 
 func undoing(kind Kind) *stage { return occupied(kind).do(Returned(0, ReturnedError, false)) }
-func zombie(kind Kind) *stage  { return occupied(kind).do(Renewed(0, 10, Expired, 0, 0)) }
+func zombie(kind Kind) *stage  { return occupied(kind).do(Renewed(0, 1, 10, Expired, 0, 0)) }
 func outlived(kind Kind) *stage {
 	s := undoing(kind)
 	s.until(undoLimit, 0)
@@ -76,7 +76,7 @@ func heldColumns() []slotColumn {
 			return newStage(1, func(c *Config) { c.Queues, c.Grace = 2, 2*Hour }).serve()
 		}},
 		{"Running", occupied},
-		{"Cancelled", func(k Kind) *stage { return occupied(k).do(OperatorCancel(0, 10)) }},
+		{"Cancelled", func(k Kind) *stage { return occupied(k).do(OperatorCancel(0, 1, 10)) }},
 		{"Undoing", undoing},
 		{"Settling", func(k Kind) *stage { return occupied(k).do(Returned(0, ReturnedNil, true)) }},
 		{"Settling, undo runs", outlived},
@@ -86,11 +86,11 @@ func heldColumns() []slotColumn {
 // lostColumns are the slots whose claim is gone.
 func lostColumns() []slotColumn {
 	return []slotColumn{
-		{"Undoing, lost", func(k Kind) *stage { return undoing(k).do(Renewed(0, 10, Expired, 0, 0)) }},
-		{"Undoing, taken", func(k Kind) *stage { return undoing(k).do(Renewed(0, 10, Stale, 0, 0)) }},
+		{"Undoing, lost", func(k Kind) *stage { return undoing(k).do(Renewed(0, 1, 10, Expired, 0, 0)) }},
+		{"Undoing, taken", func(k Kind) *stage { return undoing(k).do(Renewed(0, 1, 10, Stale, 0, 0)) }},
 		{"Zombie", zombie},
-		{"Zombie, taken", func(k Kind) *stage { return occupied(k).do(Renewed(0, 10, Stale, 0, 0)) }},
-		{"Zombie, undo runs", func(k Kind) *stage { return outlived(k).do(Settled(0, 10, OK)) }},
+		{"Zombie, taken", func(k Kind) *stage { return occupied(k).do(Renewed(0, 1, 10, Stale, 0, 0)) }},
+		{"Zombie, undo runs", func(k Kind) *stage { return outlived(k).do(Settled(0, 1, 10, OK)) }},
 		{"Leaked", func(k Kind) *stage {
 			s := occupied(k)
 			for range 3 {
@@ -133,7 +133,7 @@ func slotRows() []slotRow {
 		return func(s *stage) bool { return s.until(kind, index) }
 	}
 	renewed := func(code Code) func(*stage) {
-		return func(s *stage) { s.do(Renewed(0, 10, code, s.now, 0)) }
+		return func(s *stage) { s.do(Renewed(0, 1, 10, code, s.now, 0)) }
 	}
 	round := func(kind deadline) func(*stage) bool { // at its time, or wherever it would be
 		return func(s *stage) bool {
@@ -159,7 +159,7 @@ func slotRows() []slotRow {
 		})
 	}
 	missedTwice := func(s *stage) bool {
-		s.do(Renewed(0, 10, Unknown, s.now, 0), Renewed(0, 10, Unknown, s.now, 0))
+		s.do(Renewed(0, 1, 10, Unknown, s.now, 0), Renewed(0, 1, 10, Unknown, s.now, 0))
 		return s.until(distrust, 0)
 	}
 	ago := Instant(0)
@@ -177,29 +177,30 @@ func slotRows() []slotRow {
 		{"undo limit", to(undoLimit, 0), tick},
 
 		{"save", nil, each(SaveCursor(0, 5, false), SaveCursor(0, 5, true))},
-		{"saved ok", nil, each(Saved(0, 10, OK, ago, 5))},
-		{"saved expired", nil, each(Saved(0, 10, Expired, ago, 5))},
-		{"saved stale or closed", nil, each(Saved(0, 10, Stale, ago, 5), Saved(0, 10, Closed, ago, 5))},
-		{"saved unknown", nil, each(Saved(0, 10, Unknown, ago, 5))},
+		{"saved ok", nil, each(Saved(0, 1, 10, OK, ago, 5))},
+		{"saved expired", nil, each(Saved(0, 1, 10, Expired, ago, 5))},
+		{"saved stale or closed", nil, each(Saved(0, 1, 10, Stale, ago, 5), Saved(0, 1, 10, Closed, ago, 5))},
+		{"saved unknown", nil, each(Saved(0, 1, 10, Unknown, ago, 5))},
 
 		{"renewal round", living(round(renewRound)), fire(renewRound)},
 		{"renewed ok", sent, renewed(OK)},
 		{"renewed, cancel ordered", sent, renewed(CancelOrder)},
 		{"renewed expired", sent, renewed(Expired)},
 		{"renewed stale or closed", sent, func(s *stage) {
-			each(Renewed(0, 10, Stale, s.now, 0), Renewed(0, 10, Closed, s.now, 0))(s)
+			each(Renewed(0, 1, 10, Stale, s.now, 0), Renewed(0, 1, 10, Closed, s.now, 0))(s)
 		}},
 		{"renewed unknown", sent, renewed(Unknown)},
-		{"operator cancel", nil, each(OperatorCancel(0, 10))},
+		{"operator cancel", nil, each(OperatorCancel(0, 1, 10))},
 		{"distrust", missedTwice, tick},
 		{"trust ends", to(trustEnds, 0), tick},
 		{"kind's timeout", to(kindTimeout, 0), tick},
 
-		{"settled ok or repeat", nil, each(Settled(0, 10, OK), Settled(0, 10, Repeat))},
-		{"settled stale or closed", nil, each(Settled(0, 10, Stale), Settled(0, 10, Closed))},
-		{"settled unknown", nil, each(Settled(0, 10, Unknown))},
+		{"settled ok or repeat", nil, each(Settled(0, 1, 10, OK), Settled(0, 1, 10, Repeat))},
+		{"settled stale or closed", nil, each(Settled(0, 1, 10, Stale), Settled(0, 1, 10, Closed))},
+		{"settled unknown", nil, each(Settled(0, 1, 10, Unknown))},
 		{"settling round", living(round(settleRound)), fire(settleRound)},
-		{"any answer for another token", nil, each(Saved(0, 9, Stale, ago, 5), Renewed(0, 9, Stale, ago, 0), OperatorCancel(0, 9), Settled(0, 9, OK))},
+		{"any answer for another token", nil, each(Saved(0, 1, 9, Stale, ago, 5), Renewed(0, 1, 9, Stale, ago, 0), OperatorCancel(0, 1, 9), Settled(0, 1, 9, OK))},
+		{"any answer for another job", nil, each(Saved(0, 2, 10, Stale, ago, 5), Renewed(0, 2, 10, Stale, ago, 0), OperatorCancel(0, 2, 10), Settled(0, 2, 10, OK))},
 
 		{"first stop", living(func(*stage) bool { return true }), event(StopBySignal(SIGINT, Never))},
 		{"first stop, OnStop die", living(func(s *stage) bool { s.cfg.Policy.OnStop = DieOnStop; return true }), event(StopBySignal(SIGINT, Never))},

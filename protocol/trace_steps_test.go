@@ -115,6 +115,7 @@ func (tr *trace) events(a args) []Event {
 	queue, slot := a.number("queue", 0), a.number("slot", 0)
 	seq := uint64(a.number("seq", int(tr.m.requests[queue].seq)))
 	token := Token(a.number("token", int(tr.m.slots[slot].token)))
+	job := JobKey(a.number("job", int(tr.m.slots[slot].job)))
 	cursor := Cursor(a.number("cursor", 0))
 	parked := a.duration("parked")
 	sent, ok := a.instant("sent")
@@ -133,21 +134,21 @@ func (tr *trace) events(a args) []Event {
 		if a.text("parked") == "" { // it came without delay
 			parked = tr.now.Sub(tr.m.requests[queue].sent)
 		}
-		job := GrantedJob(queue, seq, JobKey(a.number("job", 0)), token, Kind(a.number("kind", 0)), uint16(a.number("version", 1)), parked)
+		granted := GrantedJob(queue, seq, JobKey(a.number("job", 0)), token, Kind(a.number("kind", 0)), uint16(a.number("version", 1)), parked)
 		if a.d.HasArg("more") {
-			return []Event{job}
+			return []Event{granted}
 		}
-		return []Event{job, ClaimClosed(queue, seq, OK, parked)}
+		return []Event{granted, ClaimClosed(queue, seq, OK, parked)}
 	case "answered":
 		return []Event{ClaimClosed(queue, seq, code, parked)}
 	case "withdrawn":
 		return []Event{WithdrawClosed(queue, seq, max(code, OK), a.number("jobs", 0))}
 	case "renewed":
-		return []Event{Renewed(slot, token, code, sent, cursor)}
+		return []Event{Renewed(slot, job, token, code, sent, cursor)}
 	case "saved":
-		return []Event{Saved(slot, token, code, sent, cursor)}
+		return []Event{Saved(slot, job, token, code, sent, cursor)}
 	case "settled":
-		return []Event{Settled(slot, token, code)}
+		return []Event{Settled(slot, job, token, code)}
 	case "returned":
 		return []Event{Returned(slot, code, !a.d.HasArg("unclean"))}
 	case "undone":
@@ -164,7 +165,7 @@ func (tr *trace) events(a args) []Event {
 	case "resume":
 		return []Event{{Kind: ResumeAsked}}
 	case "cancel":
-		return []Event{OperatorCancel(slot, token)}
+		return []Event{OperatorCancel(slot, job, token)}
 	case "estimate":
 		return []Event{Estimate(0, a.number("bucket", 0), uint32(a.number("count", 1)))}
 	}

@@ -138,6 +138,7 @@ func (w *World) endExecution(p *process, x *execution, how meter.How, cause mete
 	w.record(meter.Record{
 		Kind: meter.ExecutionEnded, Job: x.job, Token: x.token, Work: x.progress(w.now), Total: x.work, Span: x.base,
 		Count: int32(w.sc.Jobs[x.kind].Effects), How: how, Cause: cause, Seat: p.seat,
+		Paused: p.pausedUntil > w.now,
 	})
 }
 
@@ -156,9 +157,6 @@ func (w *World) causeOfCancel(cause protocol.Cause) meter.Cause {
 func (w *World) killExecution(p *process, slot int, cause meter.Cause) {
 	x := &p.execs[slot]
 	if x.state == execWorks || x.state == execLeaves {
-		if p.pausedUntil > w.now { // for the books it runs again for an instant
-			w.record(meter.Record{Kind: meter.ExecutionResumed, Job: x.job, Token: x.token, Seat: p.seat})
-		}
 		w.endExecution(p, x, meter.Killed, cause)
 	}
 	x.state = execNone

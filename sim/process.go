@@ -66,6 +66,9 @@ func (p *process) global(t protocol.Instant) protocol.Instant {
 	for p.local(g) < t {
 		g++
 	}
+	for p.local(g-1) >= t {
+		g--
+	}
 	return g
 }
 

@@ -116,7 +116,7 @@ type rule struct {
 	from   []string
 	except []string
 	to     []string
-	direct bool // only its own imports; always so for the standard library, which all reach
+	direct bool // only its own imports; the standard library is reached by everybody through fmt
 	why    string
 }
 
@@ -138,10 +138,6 @@ func (g graph) broken(rules []rule, known func(name string) bool) (complaints []
 				reached = graph{pkg: g[pkg]}
 			}
 			way := reached.chain(pkg, func(to string) bool { return match(r.to, to) })
-			std := len(way) > 0 && g[way[len(way)-1]] == nil && !strings.Contains(way[len(way)-1], ".")
-			if std && len(way) > 2 {
-				continue // whoever imports it answers for it
-			}
 			if way != nil {
 				complaints = append(complaints, strings.Join(way, " imports ")+": "+r.why)
 			}

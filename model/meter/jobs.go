@@ -19,16 +19,23 @@ type job struct {
 	deploy   int32             // the rollout that interrupted it last
 	started  bool              // at least once
 	executed bool              // under the newest claim
-	cause    Cause
-	ended    bool
-	served   bool // finished, or cancelled by an operator: its delay is known
+
+	// Its end, which an ack or a failover can take back.
+	ended     bool
+	served    bool // finished, or cancelled by an operator: its delay is known
+	blameless bool // dead-lettered by interruptions
+	endedAs   Count
+	endedAt   protocol.Instant
+	delayed   protocol.Duration // when it finished
 
 	// The open interruption.
 	open      bool
+	levelled  bool // counted among the stalled
 	openCause Cause
 	from      protocol.Instant
 	undoneAt  protocol.Instant
-	freedAt   protocol.Instant // claimable since; Never while it is held
+	freedAt   protocol.Instant  // claimable since; Never while it is held
+	unheard   protocol.Duration // since freedAt, under claims that nobody heard of and that expired
 }
 
 // since is when the newest claim stopped to be of use: the later of its grant and the last
@@ -72,22 +79,16 @@ func (m *Meter) jobRecord(j *job, r Record) {
 	case JobFinished:
 		m.finished(j, r)
 	case JobDead:
-		m.count(r.At, JobsDeadLettered, 1)
-		if r.Reason != protocol.NoReason {
-			m.count(r.At, JobsDeadByInterruptions, 1)
-		}
-		m.end(j, r)
+		j.blameless = r.Reason != protocol.NoReason
+		m.end(j, r.At, JobsDeadLettered)
 	case JobQuarantined:
-		m.count(r.At, QuarantinedJobs, 1)
-		m.end(j, r)
+		m.end(j, r.At, QuarantinedJobs)
 	case JobCancelled:
-		m.count(r.At, JobsCancelled, 1)
-		j.served = true
-		m.end(j, r)
+		m.end(j, r.At, JobsCancelled)
 	case JobStarving:
 		m.count(r.At, JobsStarving, 1)
 	case JobForgotten:
-		j.ended, j.served = false, false
+		m.revive(j, r.At)
 	}
 }
 
@@ -116,7 +117,11 @@ func (m *Meter) started(j *job, r Record) {
 }
 
 func (m *Meter) stopped(j *job, r Record) {
-	m.works(j, r.At, -1)
+	if r.Paused {
+		j.paused--
+	} else {
+		m.works(j, r.At, -1)
+	}
 	if again := min(r.Work, j.reached); again > r.Span {
 		if m.measured(r.At) {
 			m.row.Sums[RedoneWork] += micros(again - r.Span)
@@ -127,10 +132,26 @@ func (m *Meter) stopped(j *job, r Record) {
 	if r.Token != j.token {
 		return
 	}
-	j.stopped, j.cause = r.At, r.Cause
-	if r.How == Interrupted || r.How == Killed {
+	if !r.Paused {
+		j.stopped = r.At
+	}
+	switch {
+	case j.open:
+		m.workedOn(j)
+	case r.How == Interrupted || r.How == Killed:
 		m.interrupt(j, j.since(r.At), r.Cause, r.Deploy)
 	}
+}
+
+// workedOn moves the beginning of a stall to the end of the execution under the interrupted
+// claim, which went on although its lease had run out. It was interrupted once, by that.
+func (m *Meter) workedOn(j *job) {
+	since := max(j.from, j.stopped)
+	if j.levelled {
+		m.stalled.add(&m.window, j.from, -1)
+		m.stalled.add(&m.window, since, +1)
+	}
+	j.from, j.undoneAt = since, since
 }
 
 // works changes the number of executions of a job that work at once. One that begins to
@@ -185,8 +206,11 @@ func (m *Meter) interrupt(j *job, since protocol.Instant, cause Cause, deploy in
 	if j.open {
 		return
 	}
-	j.open, j.openCause, j.from, j.undoneAt, j.freedAt = true, cause, since, since, protocol.Never
-	m.stalled.add(&m.window, since, 1)
+	j.open, j.openCause, j.from, j.undoneAt, j.freedAt, j.unheard = true, cause, since, since, protocol.Never, 0
+	// A share of the jobs that were started: one that never was is in neither part of it.
+	if j.levelled = j.started; j.levelled {
+		m.stalled.add(&m.window, since, 1)
+	}
 }
 
 func (m *Meter) claimEnded(j *job, r Record) {
@@ -235,43 +259,81 @@ func (m *Meter) expired(j *job, r Record) {
 		return
 	}
 	m.count(r.At, ReclaimedByExpiry, 1)
+	m.neverRan(j, r.At)
 	m.handedBack(j, r)
+}
+
+// neverRan takes in that a stalled job was granted to somebody who never heard of it: until
+// that lease was over it was held, not queued.
+func (m *Meter) neverRan(j *job, until protocol.Instant) {
+	if j.open && !j.executed && j.freedAt != protocol.Never {
+		j.unheard += max(until.Sub(max(j.granted, j.freedAt, j.undoneAt)), 0)
+	}
 }
 
 func (m *Meter) finished(j *job, r Record) {
 	if j.served {
 		return
 	}
-	if m.measured(j.enqueued) {
-		m.count(r.At, JobsCompleted, 1)
-		m.delay(r.At.Sub(j.enqueued) - j.reached)
-	}
-	j.served = true
-	m.end(j, r)
+	m.revive(j, r.At) // dead-lettered or quarantined by expiry, while its holder finished it
+	j.delayed = r.At.Sub(j.enqueued) - j.reached
+	m.end(j, r.At, JobsCompleted)
 	m.ended = append(m.ended, endedJob{r.At, r.Job})
 }
 
-func (m *Meter) end(j *job, r Record) {
-	m.cancelStall(j, r.At)
+func (m *Meter) end(j *job, at protocol.Instant, as Count) {
+	m.cancelStall(j, at)
 	if j.started && !j.ended {
-		m.begun.add(&m.window, r.At, -1)
+		m.begun.add(&m.window, at, -1)
 	}
-	j.ended = true
+	j.ended, j.endedAs, j.endedAt = true, as, at
+	j.served = as == JobsCompleted || as == JobsCancelled
+	m.countEnd(j, +1)
+}
+
+// revive takes back that a job ended, so that every job ends in one way in the books.
+func (m *Meter) revive(j *job, at protocol.Instant) {
+	if !j.ended {
+		return
+	}
+	m.countEnd(j, -1)
+	j.ended, j.served = false, false
+	if j.started {
+		m.begun.add(&m.window, at, +1)
+	}
+}
+
+func (m *Meter) countEnd(j *job, n int64) {
+	switch {
+	case j.endedAs != JobsCompleted:
+		m.count(j.endedAt, j.endedAs, n)
+		if j.endedAs == JobsDeadLettered && j.blameless {
+			m.count(j.endedAt, JobsDeadByInterruptions, n)
+		}
+	case m.measured(j.enqueued):
+		m.count(j.endedAt, JobsCompleted, n)
+		m.delay(j.delayed, n)
+	}
 }
 
 // cancelStall closes an interruption that turned out to be none: the job needs no next
 // execution.
 func (m *Meter) cancelStall(j *job, at protocol.Instant) {
 	if j.open {
-		j.open = false
+		m.close(j, at)
+	}
+}
+
+func (m *Meter) close(j *job, at protocol.Instant) {
+	j.open = false
+	if j.levelled {
 		m.stalled.add(&m.window, at, -1)
 	}
 }
 
 // closeStall ends a stall with the start of the next execution, or with the run (censored).
 func (m *Meter) closeStall(j *job, at protocol.Instant, censored bool) {
-	j.open = false
-	m.stalled.add(&m.window, at, -1)
+	m.close(j, at)
 	if j.from < m.window.From || j.from > m.window.Until.Add(-m.window.Cooldown) {
 		return
 	}
@@ -282,7 +344,7 @@ func (m *Meter) closeStall(j *job, at protocol.Instant, censored bool) {
 	undo := max(min(j.undoneAt, at).Sub(j.from), 0)
 	queued := protocol.Duration(0)
 	if j.freedAt != protocol.Never {
-		queued = max(at.Sub(max(j.freedAt, j.undoneAt)), 0)
+		queued = max(at.Sub(max(j.freedAt, j.undoneAt))-j.unheard, 0)
 	}
 	m.row.Sums[UndoTime] += micros(undo)
 	m.row.Sums[QueuedTime] += micros(queued)

@@ -109,7 +109,7 @@ func (m *Meter) forget(now protocol.Instant) {
 		e := m.ended[m.gone]
 		m.gone++
 		switch j := m.jobs.Get(uint64(e.job)); {
-		case j == nil || !j.ended:
+		case j == nil || !j.ended || j.endedAt > e.at: // gone, or it has ended anew since
 		case j.running+j.paused > 0: // a zombie still works on it
 			m.ended = append(m.ended, endedJob{now, e.job})
 		default:
@@ -165,15 +165,18 @@ func (m *Meter) Finish(ending func(protocol.JobKey) (e Ending, live protocol.Dur
 		case e.Claimed && !e.Alive && !e.Rescued:
 			m.row.Counts[JobsStuck]++
 		}
-		if e.Claimed && !e.Alive && !j.open {
-			m.interrupt(j, j.since(end), e.Cause, 0)
+		if e.Claimed && !e.Alive {
+			m.neverRan(j, end)
+			if !j.open {
+				m.interrupt(j, j.since(end), e.Cause, 0)
+			}
 		}
 		if j.open && !j.ended {
 			m.closeStall(j, end, true)
 		}
 		// A dead-lettered job waits as long as the run, or its policy would look good by it.
 		if !j.served && m.measured(j.enqueued) {
-			m.delay(end.Sub(j.enqueued) - max(live, 0))
+			m.delay(end.Sub(j.enqueued)-max(live, 0), 1)
 		}
 	})
 	m.stalled.add(&m.window, end, 0)
@@ -183,9 +186,10 @@ func (m *Meter) Finish(ending func(protocol.JobKey) (e Ending, live protocol.Dur
 	return &m.row
 }
 
-func (m *Meter) delay(d protocol.Duration) {
-	m.row.Counts[JobsDelayed]++
-	m.row.Sums[DelayTime] += micros(max(d, 0))
+// delay counts the delay of n jobs, or takes it back.
+func (m *Meter) delay(d protocol.Duration, n int64) {
+	m.row.Counts[JobsDelayed] += n
+	m.row.Sums[DelayTime] += n * micros(max(d, 0))
 }
 
 func micros(d protocol.Duration) int64 { return int64(d / protocol.Microsecond) }

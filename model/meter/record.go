@@ -86,4 +86,5 @@ type Record struct {
 	Outcome protocol.Outcome
 	Status  uint8
 	Eroded  bool
+	Paused  bool // ExecutionEnded: its process stood still, and worked until ExecutionPaused
 }

@@ -81,8 +81,7 @@ func rank(a []uint64, n uint64) uint64 {
 	return r
 }
 
-// Token implements protocol.Ranks. Answers that belong to a slot carry no job; a token is
-// then ranked over all jobs' tokens by its bare order, which differs per job only.
+// Token implements protocol.Ranks.
 func (r *ranks) Token(job protocol.JobKey, t protocol.Token) uint64 {
 	return rank(r.tokens[job], uint64(t))
 }
@@ -135,7 +134,7 @@ func (s *search) key(st *state) []byte {
 	}
 	s.keys = s.keys[:0]
 	for k := range st.messages {
-		s.keys = append(s.keys, string(s.messageKey(st, &st.messages[k])))
+		s.keys = append(s.keys, string(s.messageKey(st.now, &st.messages[k])))
 	}
 	sort.Strings(s.keys) // the order on the wire decides nothing
 	for _, k := range s.keys {
@@ -145,11 +144,11 @@ func (s *search) key(st *state) []byte {
 	return buf
 }
 
-func (s *search) messageKey(st *state, m *message) []byte {
+func (s *search) messageKey(now protocol.Instant, m *message) []byte {
 	r := &s.ranks
 	var a [96]byte
 	b := append(a[:0], byte(m.worker), byte(m.n))
-	b = binary.AppendVarint(b, int64(m.due-st.now))
+	b = binary.AppendVarint(b, int64(m.due-now))
 	if m.toBroker {
 		e := &m.request.Effect
 		hangup := byte(0)
@@ -163,36 +162,21 @@ func (s *search) messageKey(st *state, m *message) []byte {
 			b = binary.AppendUvarint(b, rank(r.seqs[m.worker], e.Seq))
 		}
 		if e.Kind == protocol.Renew {
-			b = binary.AppendVarint(b, int64(e.At-st.now))
+			b = binary.AppendVarint(b, int64(e.At-now))
 		}
 		return b
 	}
 	for _, ev := range m.parts[:m.n] {
 		b = append(b, byte(ev.Kind), byte(ev.Code), byte(ev.Slot))
 		b = binary.AppendUvarint(b, uint64(ev.Job))
-		b = binary.AppendUvarint(b, s.tokenOfAnswer(st, m, &ev))
+		b = binary.AppendUvarint(b, r.Token(ev.Job, ev.Token))
 		if ev.Kind == protocol.Granted || ev.Kind == protocol.ClaimAnswered || ev.Kind == protocol.WithdrawAnswered {
 			b = binary.AppendUvarint(b, rank(r.seqs[m.worker], ev.Seq))
 			b = binary.AppendVarint(b, int64(ev.Span))
 		}
 		if ev.Kind == protocol.RenewAnswered {
-			b = binary.AppendVarint(b, int64(ev.Sent-st.now))
+			b = binary.AppendVarint(b, int64(ev.Sent-now))
 		}
 	}
 	return b
-}
-
-// tokenOfAnswer says what an answer's token means to its receiver. An answer about a slot
-// names no job: all that its machine asks is whether the token is the slot's own.
-func (s *search) tokenOfAnswer(st *state, m *message, ev *protocol.Event) uint64 {
-	if ev.Job != 0 {
-		return s.ranks.Token(ev.Job, ev.Token)
-	}
-	if ev.Token == 0 {
-		return 0
-	}
-	if slots := st.workers[m.worker].machine.Slots(); int(ev.Slot) < len(slots) && ev.Slot >= 0 && slots[ev.Slot].Token() == ev.Token {
-		return 2
-	}
-	return 1
 }

@@ -1,0 +1,247 @@
+package arch
+
+import (
+	"go/build"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/internal/arch/module"
+)
+
+// Arrows point towards protocol. The simulator and the real world do not know each other:
+// both drive the same machine, and meet only in tests.
+var table = []row{
+	{
+		pkg: "protocol", ours: []string{"internal/deviation"},
+		why: "the machine knows nobody; whoever needs it hands it events and carries out its effects",
+	},
+	{
+		pkg: "protocol/worker", ours: []string{"protocol"}, others: []string{"github.com/google/uuid"}, future: true,
+		why: "people embed the worker: each further import is one more in their binaries",
+	},
+	{
+		pkg: "internal/deviation",
+		why: "a deviation is one bit; the rule that reads it says what it means",
+	},
+	{
+		pkg: "model", ours: []string{"internal/deviation", "model/dist", "protocol"},
+		why: "the world in miniature is made of the protocol's values and nothing else",
+	},
+	{
+		pkg: "model/dist",
+		why: "distributions are tables of integers, of use to anybody",
+	},
+	{
+		pkg: "model/meter", ours: []string{"model", "protocol"}, others: []string{"github.com/HdrHistogram/hdrhistogram-go"},
+		why: "the lab and real fleets are measured by the same code, so it depends on neither",
+	},
+	{
+		pkg: "model/brokertest", ours: []string{"model", "protocol"}, future: true,
+		why: "the kit compares any broker with the reference broker, and brings no broker along",
+	},
+	{
+		pkg: "sim", ours: []string{"model", "model/dist", "model/meter", "protocol"},
+		why: "the core of the simulator runs the model; files, statistics and the real world are above or beside it",
+	},
+	{
+		pkg: "sim/explore", ours: []string{"internal/deviation", "model", "protocol"},
+		why: "the explorer drives the machine and the reference broker itself, in every order",
+	},
+	{
+		pkg: "sim/hunt", ours: []string{"internal/deviation", "model", "protocol", "sim"}, future: true,
+		why: "the hunt runs worlds of the simulator",
+	},
+	{
+		pkg: "sim/lab", ours: []string{"model", "model/meter", "sim"}, others: []string{"gonum.org/v1/gonum"},
+		why: "the lab makes statistics of replications; what they are of is said in plain values",
+	},
+	{
+		pkg: "scenarios", ours: []string{"model", "model/dist", "protocol", "scenarios/manifest", "scenarios/trace"},
+		others: []string{"go.yaml.in/yaml/v3"},
+		why:    "a scenario is read into plain values of the model; running it is somebody else's",
+	},
+	{
+		pkg: "scenarios/manifest", others: []string{"go.yaml.in/yaml/v3"},
+		why: "manifests are read from the YAML syntax tree into structs of their own",
+	},
+	{
+		pkg: "scenarios/trace",
+		why: "a trace is rows of instants and lengths, whoever reads them",
+	},
+	{
+		pkg: "realworld", ours: []string{"protocol", "protocol/worker"}, future: true,
+		why: "the real world implements the worker's ports",
+	},
+	{
+		pkg: "realworld/fleet", ours: []string{"model", "protocol", "protocol/worker"}, future: true,
+		why: "a local fleet is stopped by the model's supervisors and rollouts, which are pure machines",
+	},
+	{
+		pkg: "plots", ours: []string{"sim/lab"}, others: []string{"gonum.org/v1/plot"}, future: true,
+		why: "result rows go in, pictures come out",
+	},
+	{pkg: "cmd/simulate", any: true},
+	{pkg: "cmd/bench", any: true, future: true},
+	{
+		pkg: "internal/arch",
+		why: "it looks at the others from outside",
+	},
+	{
+		pkg: "internal/arch/determinism",
+		why: "it runs the command as people do",
+	},
+	{
+		pkg: "internal/arch/module",
+		why: "it only finds the module",
+	},
+	{
+		pkg: "internal/embedder",
+		why: "it builds its stub in a module of its own",
+	},
+}
+
+// rules are what must never be reached, directly or not, with the reason.
+var rules = []rule{
+	{
+		from: []string{"..."}, to: []string{"cmd/..."},
+		why: "commands are flags, wiring and printing; what others need moves into a package",
+	},
+	{
+		from: []string{"sim/...", "model/...", "protocol/..."}, to: []string{"scenarios/..."},
+		why: "worlds are built from plain values, so that a test needs no file",
+	},
+	{
+		from: []string{"scenarios/...", "model/...", "protocol/..."}, to: []string{"sim/..."},
+		why: "reading a scenario must not depend on who runs it",
+	},
+	{
+		from: []string{"sim/...", "scenarios/...", "model/..."}, to: []string{"realworld/...", "protocol/worker"},
+		why: "the lab drives the machine itself, in virtual time; it meets the real world only in tests",
+	},
+	{
+		from: []string{"realworld/...", "protocol/..."}, to: []string{"sim/..."},
+		why: "a worker in production carries no simulator",
+	},
+	{
+		from: []string{"realworld/...", "protocol/..."}, except: []string{"realworld/fleet"}, to: []string{"model/..."},
+		why: "the model imitates the world; only the fleet uses its supervisors and rollouts",
+	},
+	{
+		from: []string{"protocol/worker", "realworld/...", "scenarios/...", "plots"}, to: []string{"internal/deviation"}, direct: true,
+		why: "nobody can ask for a deviation by an option; presets of foreign queues take theirs from the model",
+	},
+	{
+		from: []string{"protocol", "model/...", "sim/..."}, except: []string{"model/meter"},
+		to:     []string{"github.com/HdrHistogram/hdrhistogram-go"},
+		direct: true,
+		why:    "numbers become histograms in the meter, and nowhere else",
+	},
+	{
+		from: []string{"protocol", "model/...", "sim", "sim/explore", "sim/hunt", "scenarios/..."}, to: []string{"gonum.org/v1/gonum"},
+		why: "statistics are floats; they are made once, in the lab, of sorted rows",
+	},
+	{
+		from: []string{"..."}, except: []string{"scenarios/...", "cmd/..."}, to: []string{"go.yaml.in/yaml/v3"},
+		why: "only the loaders know what a file looks like",
+	},
+	{
+		from: []string{"..."}, except: []string{"cmd/..."},
+		to:  []string{"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/schollz/progressbar/v3", "golang.org/x/term"},
+		why: "only commands talk to a terminal",
+	},
+	{
+		from: []string{"..."}, except: []string{"model/brokertest"},
+		to:  []string{"github.com/stretchr/testify", "pgregory.net/rapid", "github.com/cockroachdb/datadriven"},
+		why: "what tests need must not end up in anybody's binary",
+	},
+	{
+		from: []string{"..."}, except: []string{"cmd/...", "realworld/..."}, to: []string{"os/signal"}, direct: true,
+		why: "signals arrive through the Signals port",
+	},
+	{
+		from: []string{"..."}, except: []string{"cmd/...", "realworld/..."}, to: []string{"net", "net/http"}, direct: true,
+		why: "what goes over a wire is the real world's",
+	},
+	{
+		from: []string{"..."}, except: []string{"realworld/..."}, to: []string{"os/exec"}, direct: true,
+		why: "child processes belong under the shim of realworld/proc, or survive their parent",
+	},
+	{
+		from: []string{"..."}, to: []string{"math/rand", "math/rand/v2"}, direct: true,
+		why: "random numbers are addressed (sim.Draw), so that one more draw does not shift the others",
+	},
+}
+
+func TestImports(t *testing.T) {
+	all := goList(t, "./...")
+	g := newGraph(all)
+	for _, complaint := range g.edges(table) {
+		t.Error(complaint)
+	}
+	for _, complaint := range g.broken(rules, exists(t)) {
+		t.Error(complaint)
+	}
+}
+
+// exists tells packages of the table, required modules and the standard library from names
+// that mean nothing. Packages of the table are there, or planned: edges sees to it.
+func exists(t *testing.T) func(name string) bool {
+	gomod, err := os.ReadFile(filepath.Join(module.Root(t), "go.mod"))
+	require.NoError(t, err)
+	return func(name string) bool {
+		if slices.ContainsFunc(table, func(r row) bool { return match([]string{name}, r.pkg) }) {
+			return true
+		}
+		if strings.Contains(name, ".") {
+			return strings.Contains(string(gomod), "\t"+name+" v")
+		}
+		p, err := build.Import(name, "", build.FindOnly)
+		return err == nil && p.Goroot
+	}
+}
+
+// The check itself is seen to fail: each complaint once.
+func TestImportsComplain(t *testing.T) {
+	g := graph{
+		"core":      {"fmt"},
+		"lab":       {"core", "example.org/stats", "os/signal"},
+		"cmd/tool":  {"lab"},
+		"newcomer":  {"core"},
+		"arrived":   nil,
+		"listening": {"os/signal"},
+	}
+	assert.Equal(t, []string{
+		"gone does not exist any more: remove its row, or mark it as future",
+		"arrived exists now: make its row exact and remove the mark",
+		"core does not import example.org/old any more: remove it from its row",
+		"lab imports example.org/stats: no floats",
+		"newcomer has no row: say what it may import, and why no more",
+	}, g.edges([]row{
+		{pkg: "core", others: []string{"example.org/old"}},
+		{pkg: "lab", ours: []string{"core"}, why: "no floats"},
+		{pkg: "gone"},
+		{pkg: "arrived", future: true},
+		{pkg: "planned", ours: []string{"core"}, future: true},
+		{pkg: "listening"},
+		{pkg: "cmd/tool", any: true},
+	}))
+
+	known := func(name string) bool { return name != "nobody" }
+	assert.Equal(t, []string{
+		"cmd/tool imports lab imports example.org/stats: by way of others",
+		"lab imports example.org/stats: by way of others",
+		`the rule "gone" names nobody, which does not exist`,
+		"lab imports os/signal: a port",
+	}, g.broken([]rule{
+		{from: []string{"..."}, to: []string{"example.org/stats"}, why: "by way of others"},
+		{from: []string{"core", "cmd/..."}, to: []string{"nobody"}, why: "gone"},
+		{from: []string{"..."}, except: []string{"listening"}, to: []string{"os/signal"}, direct: true, why: "a port"},
+		{from: []string{"cmd/..."}, to: []string{"core"}, direct: true, why: "not its own import"},
+	}, known))
+}
