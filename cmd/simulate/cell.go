@@ -31,7 +31,14 @@ func newCell(e *lab.Estimate, s style, jobs float64) cell {
 // the digits that are shown of the mean.
 func (s style) interval(e *lab.Estimate) string {
 	h := (e.Hi - e.Lo) / 2
-	if !(h > math.Abs(e.Mean)*1e-9) || s == asSeconds && h < lastDigit(e.Mean)/10 { // also NaN
+	visible := math.Abs(e.Mean) * 1e-9 // counts show every digit
+	switch s {
+	case asSeconds:
+		visible = lastDigit(e.Mean) / 10
+	case asShare, asRatio:
+		visible = math.Abs(e.Mean) * 1e-4
+	}
+	if h == 0 || !(h >= visible) { // also NaN
 		return ""
 	}
 	return "± " + s.writeHalf(h, e.Mean)
