@@ -34,7 +34,9 @@ func TestOutcomes(t *testing.T) {
 			return running().do(stop, Returned(0, ReturnedError, false), Undid(0, UndoFailed), Settled(0, 1, 10, OK))
 		}, WasQuarantined},
 		{"settled elsewhere", func() *stage { return running().do(stop, Returned(0, ReturnedNil, true), Settled(0, 1, 10, Stale)) }, WasSuperseded},
-		{"taken", func() *stage { return running().do(stop, Renewed(0, 1, 10, Stale, 0, 0), Returned(0, ReturnedNil, true)) }, WasLost},
+		{"taken", func() *stage {
+			return running().do(stop, Renewed(0, 1, 10, Stale, 0, 0), Returned(0, ReturnedNil, true))
+		}, WasLost},
 		{"deaf", func() *stage { return toTheEnd(running().do(stop)) }, WasLeaked},
 		{"its undo runs on", func() *stage { return toTheEnd(outlived(plainKind).do(Settled(0, 1, 10, OK), stop)) }, WasLeaked},
 		{"no answer", func() *stage { return toTheEnd(running().do(stop, Returned(0, ReturnedNil, true))) }, WasUnsettled},

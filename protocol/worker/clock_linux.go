@@ -1,0 +1,19 @@
+package worker
+
+import (
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// clockBoottime is CLOCK_BOOTTIME of clock_gettime(2): monotonic, and counting while the
+// machine is suspended.
+const clockBoottime = 7
+
+func bootTime() time.Duration {
+	var ts syscall.Timespec
+	if _, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clockBoottime, uintptr(unsafe.Pointer(&ts)), 0); errno != 0 {
+		return sinceStart()
+	}
+	return time.Duration(ts.Nano())
+}

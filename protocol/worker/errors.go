@@ -1,0 +1,70 @@
+package worker
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// Causes of a cancelled handler, found with context.Cause.
+var (
+	ErrDraining  = errors.New("worker: the drain's time for this job is over")
+	ErrHurry     = errors.New("worker: the drain was told to hurry")
+	ErrLeaseLost = errors.New("worker: the lease is lost, another worker may own the job")
+	ErrTimeout   = errors.New("worker: the job kind's time limit is over")
+	ErrCancelled = errors.New("worker: an operator cancelled the job")
+)
+
+// Yield, returned by a handler, hands the job back: it is run again and nobody is blamed.
+var Yield = errors.New("worker: yield")
+
+// failure marks an error that counts as a failure whatever the cause of the cancel.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+// Failed marks err as a failure of the job. A handler's error counts as one anyway, unless
+// the handler had been cancelled: then it counts as an interruption, and Failed says that
+// it is not.
+func Failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failure{err}
+}
+
+func causeError(c protocol.Cause) error {
+	switch c {
+	case protocol.ErrDraining:
+		return ErrDraining
+	case protocol.ErrHurry:
+		return ErrHurry
+	case protocol.ErrLeaseLost:
+		return ErrLeaseLost
+	case protocol.ErrTimeout:
+		return ErrTimeout
+	default:
+		return ErrCancelled
+	}
+}
+
+// PanicError is what a handler's panic is recorded as.
+type PanicError struct{ Value any }
+
+func (e *PanicError) Error() string { return fmt.Sprintf("worker: handler panicked: %v", e.Value) }
+
+var errGoexit = errors.New("worker: the handler ended its goroutine without returning")
+
+// ExitError says with which status a worker's process should exit.
+type ExitError struct{ Status int }
+
+func (e *ExitError) Error() string {
+	what := map[int]string{
+		protocol.ExitRefused:   "refused by the broker, or broken",
+		protocol.ExitLeaked:    "a handler did not return",
+		protocol.ExitUnsettled: "the broker did not answer for every claim",
+		protocol.ExitAtOnce:    "told to exit at once",
+	}[e.Status]
+	return fmt.Sprintf("worker: exit status %d: %s", e.Status, what)
+}

@@ -1,0 +1,119 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// Options configure a worker. What is zero has the default named beside it.
+type Options struct {
+	Seat       string   // host name and process id
+	Generation uint32   // of the code; grows with every deploy, if you know it
+	Queues     []string // "default"
+	Slots      int      // 1; jobs at once
+
+	// Grace is what the supervisor allows between SIGTERM and SIGKILL, less what a preStop
+	// hook uses of it. The environment variable QUIESCE_GRACE (30s, or 30) gives it too.
+	// There is no default: nobody but the supervisor knows it.
+	Grace   time.Duration
+	Reserve time.Duration // grace/6, at least 0.5 s and at most 5 s
+
+	Lease     time.Duration // 5 m; must be what the broker grants
+	Heartbeat time.Duration // a third of the lease
+	Park      time.Duration // 20 s; the longest long poll
+	Reply     time.Duration // 1 s; how long any other answer may take
+	DriftPPM  int64         // 200; how far the worker's and the broker's clock may run apart
+
+	Policy protocol.Policy // hybrid
+
+	Logger  *slog.Logger                // slog.Default
+	Observe func(protocol.Effect)       // called with every Note and Line, on the worker's goroutine; nil is nobody
+	OnExit  []func(ctx context.Context) // run at the end, inside the exit slice of the grace
+	Clock   Clock                       // the system's, counting through suspend
+}
+
+// DefaultDriftPPM is the drift that is allowed for unless Options say otherwise: twice what
+// a crystal oscillator without correction is good for.
+const DefaultDriftPPM = 200
+
+// withDefaults fills in what does not depend on the protocol.
+func (o Options) withDefaults() (Options, error) {
+	if o.Seat == "" {
+		host, err := os.Hostname()
+		if err != nil {
+			return o, fmt.Errorf("worker: no seat given, and the host has no name: %w", err)
+		}
+		o.Seat = host + "/" + strconv.Itoa(os.Getpid())
+	}
+	if len(o.Queues) == 0 {
+		o.Queues = []string{"default"}
+	}
+	if o.Slots == 0 {
+		o.Slots = 1
+	}
+	if o.Grace == 0 {
+		g, err := graceFromEnvironment()
+		if err != nil {
+			return o, err
+		}
+		o.Grace = g
+	}
+	if o.DriftPPM == 0 {
+		o.DriftPPM = DefaultDriftPPM
+	}
+	if o.Logger == nil {
+		o.Logger = slog.Default()
+	}
+	if o.Clock == nil {
+		o.Clock = SystemClock()
+	}
+	return o, nil
+}
+
+func graceFromEnvironment() (time.Duration, error) {
+	v := os.Getenv("QUIESCE_GRACE")
+	if v == "" {
+		return 0, errors.New("worker: grace is not known; set Options.Grace or QUIESCE_GRACE to what the supervisor allows between SIGTERM and SIGKILL, less its preStop hook")
+	}
+	if s, err := strconv.ParseUint(v, 10, 32); err == nil {
+		return time.Duration(s) * time.Second, nil
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("worker: QUIESCE_GRACE %q is not a duration; write for example 30s", v)
+	}
+	return d, nil
+}
+
+// config translates options and mux into the machine's configuration.
+func (o *Options) config(mux *Mux, caps Capabilities) (*protocol.Config, error) {
+	var errs []error
+	if o.Slots < 0 {
+		errs = append(errs, fmt.Errorf("worker: slots %d must be positive", o.Slots))
+	}
+	if len(mux.kinds) == 0 {
+		errs = append(errs, errors.New("worker: the mux has no kinds; register handlers before New"))
+	}
+	cfg := protocol.Config{
+		Policy: o.Policy, Queues: len(o.Queues),
+		Lease: protocol.Duration(o.Lease), Heartbeat: protocol.Duration(o.Heartbeat), DriftPPM: o.DriftPPM,
+		Park: protocol.Duration(o.Park), Reply: protocol.Duration(o.Reply),
+		Grace: protocol.Duration(o.Grace), Reserve: protocol.Duration(o.Reserve), NoWithdraw: caps.NoWithdraw,
+	}
+	for _, k := range mux.kinds {
+		cfg.Kinds = append(cfg.Kinds, k.config)
+	}
+	cfg = cfg.WithDefaults()
+	errs = append(errs, cfg.Validate())
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return &cfg, nil
+}

@@ -1,0 +1,129 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// Clock is where a worker's time comes from. It must count through suspend and need not
+// agree with anybody else's clock.
+type Clock interface {
+	// Now returns the time since an arbitrary instant before the worker was made.
+	Now() protocol.Instant
+	// NewTimer returns a timer that fires once, at or after an instant of this clock.
+	NewTimer(at protocol.Instant) Timer
+}
+
+// Timer is a timer of a Clock.
+type Timer interface {
+	C() <-chan time.Time
+	Stop()
+}
+
+// ErrRefused is what a broker returns when it certainly did nothing and will not: an unknown
+// or superseded incarnation, a schema it does not speak. Every other error counts as "it may
+// have been done", and the protocol repeats, withdraws, or leaves it to the lease.
+var ErrRefused = errors.New("worker: refused by the broker")
+
+// Broker is what a worker needs of a job queue. Every method is one attempt: retries are the
+// protocol's, so those of a client library must be off. Methods are called concurrently and
+// must return soon after ctx is done.
+//
+// A broker keeps the rules of package model's reference broker: leases on its own clock,
+// tokens that grow with every claim of a job, settling guarded by the token.
+type Broker interface {
+	// Register makes a life of a worker known and returns its incarnation, which grows with
+	// every life of a seat. The same Life is answered with the same incarnation.
+	Register(ctx context.Context, life Life) (incarnation uint64, err error)
+	// Going says once that an incarnation will stop. It is not repeated.
+	Going(ctx context.Context, incarnation uint64, queue string) error
+	// Claim asks for jobs. It may keep the request waiting for up to req.Park. The same
+	// (incarnation, queue, seq) is answered with what it was granted before.
+	Claim(ctx context.Context, req ClaimRequest) (ClaimAnswer, error)
+	// Withdraw takes a claim request back: what was granted under it becomes claimable, and
+	// should the request arrive later it is refused. It returns how many jobs went back.
+	Withdraw(ctx context.Context, incarnation uint64, queue string, seq uint64) (jobs int, err error)
+	// Renew extends leases and returns one code per renewal, in order: OK, CancelOrder,
+	// Expired, Closed or Stale.
+	Renew(ctx context.Context, renewals []Renewal) ([]protocol.Code, error)
+	// Save stores a cursor without extending the lease; codes as for Renew.
+	Save(ctx context.Context, save Renewal) (protocol.Code, error)
+	// Settle ends claims and returns one code per settlement, in order: OK, Repeat, Closed or Stale.
+	Settle(ctx context.Context, settlements []Settlement) ([]protocol.Code, error)
+	// Capabilities says what this broker cannot do.
+	Capabilities() Capabilities
+}
+
+// Capabilities of a broker. The zero value can do everything.
+type Capabilities struct {
+	NoWithdraw bool // claim requests cannot be taken back
+}
+
+// Life is one run of a process in a seat.
+type Life struct {
+	Seat       string    // configured identity, for example the pod's name and an index
+	Nonce      uuid.UUID // made by the process
+	Generation uint32    // of the code it runs
+}
+
+// ClaimRequest asks for jobs.
+type ClaimRequest struct {
+	Incarnation uint64
+	Queue       string
+	Seq         uint64
+	Want        int
+	Park        time.Duration
+	Kinds       []KindVersions // what this worker understands
+}
+
+// KindVersions is a job kind and the payload versions understood, both ends included.
+type KindVersions struct {
+	Kind     string
+	Min, Max uint16
+}
+
+// ClaimAnswer is what a request was granted.
+type ClaimAnswer struct {
+	Grants []Grant
+	Parked time.Duration // how long the request waited, on the broker's clock
+}
+
+// Grant is one claim.
+type Grant struct {
+	Job     protocol.JobKey
+	Token   protocol.Token
+	Kind    string
+	Version uint16
+	Payload []byte
+	Cursor  []byte // saved by an earlier execution; nil is none
+	Prior   Prior
+}
+
+// Prior is the execution before this one, so that its leavings can be found.
+type Prior struct {
+	Token  protocol.Token  // 0 when there was none
+	Reason protocol.Reason // why it was interrupted; NoReason when it failed
+}
+
+// Renewal extends the lease of a claim. Cursor is stored with it unless it is nil.
+type Renewal struct {
+	Job    protocol.JobKey
+	Token  protocol.Token
+	Cursor []byte
+}
+
+// Settlement ends a claim. Cursor is stored with it unless it is nil.
+type Settlement struct {
+	Job    protocol.JobKey
+	Token  protocol.Token
+	Verb   protocol.Verb
+	Reason protocol.Reason
+	Delay  time.Duration // before the job may be claimed again
+	Cursor []byte
+	Cause  error // of a Fail: what the handler returned
+}
