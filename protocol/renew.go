@@ -17,8 +17,11 @@ func (m *Machine) trustFrom(now, since Instant) Instant {
 // armRenewal sees to it that a claim is renewed one interval after the instant from which
 // its trust counts. After a lost claim request that lies well before the grant, so the
 // first renewal is early; it waits for the other jobs of the same answer, though, which
-// come at the same instant.
+// come at the same instant. A round left over from claims that have ended counts for nothing.
 func (m *Machine) armRenewal(now, since Instant) {
+	if !m.anyAlive() {
+		m.renewAt = Never
+	}
 	m.renewAt = min(m.renewAt, max(now+1, since.Add(m.cfg.Heartbeat)))
 }
 
@@ -31,6 +34,15 @@ func (m *Machine) keepsAlive(s *Slot) bool {
 		return false
 	}
 	return s.renewable()
+}
+
+func (m *Machine) anyAlive() bool {
+	for i := range m.slots {
+		if m.keepsAlive(&m.slots[i]) {
+			return true
+		}
+	}
+	return false
 }
 
 // renewAll sends one round of renewals. A round that is silent does not hold up the next. A

@@ -104,6 +104,7 @@ func (w *World) onPause(e event) {
 			x.turn++
 			x.endAt = x.endAt.Add(length)
 			x.began = x.began.Add(length)
+			x.killsAt = x.killsAt.Add(length)
 		}
 		w.at(p.pausedUntil, event{kind: evResume, seat: p.seat, life: p.life})
 	}
@@ -125,6 +126,7 @@ func (w *World) onResume(p *process) {
 			if w.sc.Jobs[x.kind].Save > 0 && x.state == execWorks {
 				w.scheduleSave(p, i)
 			}
+			w.scheduleOutOfMemory(p, i)
 		case execUndoes:
 			w.at(x.endAt, event{kind: evUndo, seat: p.seat, life: p.life, slot: int16(i), turn: x.turn})
 		}

@@ -261,7 +261,7 @@ func (f *fleet) progress(now protocol.Instant) map[protocol.JobKey]protocol.Dura
 	for i := range f.procs {
 		for k := range f.procs[i].execs {
 			if x := &f.procs[i].execs[k]; x.state == execWorks || x.state == execLeaves {
-				live[x.job] = max(live[x.job], x.progress(now))
+				live[x.job] = max(live[x.job], x.progress(f.procs[i].worksAt(now)))
 			}
 		}
 	}

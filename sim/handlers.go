@@ -26,8 +26,9 @@ type execution struct {
 	committed protocol.Duration // saved by now
 	began     protocol.Instant  // shifted by pauses, so that now-began is time worked
 	endAt     protocol.Instant
-	number    uint64 // of this execution of the job, from 1
-	turn      uint32 // voids events of earlier executions in this slot
+	killsAt   protocol.Instant // when it runs its process out of memory; mostly Never
+	number    uint64           // of this execution of the job, from 1
+	turn      uint32           // voids events of earlier executions in this slot
 	kind      protocol.Kind
 	state     execState
 	cause     protocol.Cause
@@ -73,9 +74,11 @@ func (w *World) startExecution(p *process, e *protocol.Effect) {
 		x.deaf = true
 		p.blockedUntil = max(p.blockedUntil, x.endAt)
 	}
+	x.killsAt = protocol.Never
 	if w.executionHappens(x, drawOOM, j.OOM) {
 		hi, _ := bits.Mul64(uint64(x.work-x.base), w.rnd.Draw(StreamExecution, uint64(x.job), x.number*drawsPerExecution+drawOOMPoint))
-		w.at(w.now.Add(protocol.Duration(hi)), event{kind: evOutOfMemory, seat: p.seat, life: p.life, slot: int16(e.Slot), turn: x.turn})
+		x.killsAt = w.now.Add(protocol.Duration(hi))
+		w.scheduleOutOfMemory(p, int(e.Slot))
 	}
 }
 
@@ -136,7 +139,7 @@ func (w *World) onHandler(p *process, e event) {
 
 func (w *World) endExecution(p *process, x *execution, how meter.How, cause meter.Cause) {
 	w.record(meter.Record{
-		Kind: meter.ExecutionEnded, Job: x.job, Token: x.token, Work: x.progress(w.now), Total: x.work, Span: x.base,
+		Kind: meter.ExecutionEnded, Job: x.job, Token: x.token, Work: x.progress(p.worksAt(w.now)), Total: x.work, Span: x.base,
 		Count: int32(w.sc.Jobs[x.kind].Effects), How: how, Cause: cause, Seat: p.seat,
 		Paused: p.pausedUntil > w.now,
 	})
@@ -161,6 +164,12 @@ func (w *World) killExecution(p *process, slot int, cause meter.Cause) {
 	}
 	x.state = execNone
 	x.turn++
+}
+
+func (w *World) scheduleOutOfMemory(p *process, slot int) {
+	if x := &p.execs[slot]; x.killsAt != protocol.Never {
+		w.at(x.killsAt, event{kind: evOutOfMemory, seat: p.seat, life: p.life, slot: int16(slot), turn: x.turn})
+	}
 }
 
 func (w *World) onOutOfMemory(p *process, e event) {

@@ -28,23 +28,31 @@ type process struct {
 	termAt           protocol.Instant // when it was told to stop; Never before
 	sent, answered   uint64           // messages of this life, which name their draws
 
-	seat      int32
-	life      uint32 // lives of this seat so far
-	drift     int64  // of its clock, in parts per million
-	state     seatState
-	ready     bool
-	stopping  bool        // chosen to be stopped; not counted as part of the fleet any more
-	lastCause meter.Cause // how the life before this one ended
-	faults    [3]uint64   // crashes, pauses and partitions drawn so far
+	seat     int32
+	life     uint32 // lives of this seat so far
+	drift    int64  // of its clock, in parts per million
+	state    seatState
+	ready    bool
+	stopping bool           // chosen to be stopped; not counted as part of the fleet any more
+	causes   [4]meter.Cause // how the latest lives ended, by number
+	faults   [3]uint64      // crashes, pauses and partitions drawn so far
 }
 
 // name identifies a life in the addresses of random numbers.
 func (p *process) name() uint64 { return uint64(p.seat)<<32 | uint64(p.life) }
 
+// causeOf is where the cause of the end of a life is kept. A life takes two numbers, one when
+// it begins and one when it ends; four lives are more than a lease sees.
+func (p *process) causeOf(life uint64) *meter.Cause { return &p.causes[life/2%4] }
+
 // busyUntil returns until when the process takes nothing in.
 func (p *process) busyUntil(now protocol.Instant) protocol.Instant {
 	return max(p.pausedUntil, p.blockedUntil, now)
 }
+
+// worksAt returns the instant at which to ask how far an execution has come: a pause shifts
+// its beginning by the whole pause at once, so during one it is the end of the pause.
+func (p *process) worksAt(now protocol.Instant) protocol.Instant { return max(p.pausedUntil, now) }
 
 // local converts an instant to the clock of the process.
 func (p *process) local(t protocol.Instant) protocol.Instant {
@@ -211,7 +219,7 @@ func (w *World) endLife(p *process, cause meter.Cause) {
 	}
 	w.hangUp(p)
 	w.uncount(p)
-	p.lastCause = cause
+	*p.causeOf(uint64(p.life)) = cause
 	p.ready = false
 	p.life++ // voids whatever is queued for it
 	p.state = seatEmpty

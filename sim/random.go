@@ -28,8 +28,6 @@ const (
 	StreamSeed                    // seed of a machine's jitter
 	StreamMessage                 // fate of message n of a process
 	StreamAnswer                  // fate of answer n to a process
-
-	streams
 )
 
 // Address names one random number.

@@ -82,7 +82,7 @@ func (w *World) causeOfSilence(seat int32, life uint64) meter.Cause {
 	p := &w.fleet.procs[seat]
 	switch {
 	case life != uint64(p.life):
-		return p.lastCause
+		return *p.causeOf(life)
 	case p.stopping:
 		return meter.ByDeploy
 	default:

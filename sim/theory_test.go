@@ -291,7 +291,7 @@ func TestWaitIsThatOfErlangC(t *testing.T) {
 	t.Parallel()
 	const workers, load = 3, 0.5
 	work := law(dist.Exponential(20 * second))
-	sc := station(workers, load, work, 45*protocol.Hour, protocol.Hour)
+	sc := station(workers, load, work, 70*protocol.Hour, protocol.Hour)
 	runs := replicate(t, sc, "hybrid", 8)
 	// The exact moments of the tables, where a law of their name has 1/μ, 1/λ: the last
 	// thousandth of E[S²] is taken in by the factor of Allen and Cunneen, which is 1 for
@@ -427,14 +427,16 @@ func TestFiveMinuteLease(t *testing.T) {
 	drain := replicate(t, sc, "drain", seeds)
 	none := replicate(t, sc, "none", seeds)
 
-	// A message is on its way for some milliseconds, and one in ten thousand is lost, with
-	// the hundred seconds that the lease would have gained by it.
-	agreesWithin(t, "crash-only: stall less (5m − age of the last renewal + wait for a claim), in seconds", 0.1,
+	agreesWithin(t, "crash-only: stall less (5m − age of the last renewal + wait for a claim), in seconds", 0.01,
 		each(crash, func(r replication) float64 { return stall(r) - (300 - mean(r.seen.ages) + mean(r.seen.waits)) }))
+	// A worker that soon gets its next job renews it early, so the age is some seconds less
+	// than that of theory, whose renewals keep step with the job.
+	assert.InDelta(t, 300-renewalAge(sc.Jobs[0].Work, 100), mean(each(crash, func(r replication) float64 { return stall(r) - mean(r.seen.waits) })), 8)
 	for _, r := range crash {
 		// A job whose grant met a dead worker is interrupted as well, and was never run.
 		assert.InDelta(t, len(r.seen.waits), r.row.Stalls[meter.ByDeploy].N, 3)
-		assert.Greater(t, slices.Min(r.seen.waits), -0.1, "no lease was cut short")
+		// A renewal is on its way to the broker for some milliseconds.
+		assert.Greater(t, slices.Min(r.seen.waits), 0.0, "no lease was cut short")
 		assert.InDelta(t, 0, mean(r.seen.waits), 15, "somebody soon has time")
 	}
 

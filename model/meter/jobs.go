@@ -12,13 +12,15 @@ type job struct {
 	granted  protocol.Instant  // of the newest claim
 	stopped  protocol.Instant  // the last instant an execution under the newest claim worked
 	twice    protocol.Instant  // since when two executions run at once
-	reached  protocol.Duration // the furthest any execution came
+	base     protocol.Duration // the earliest point from which an execution that ended had begun: one that saved a cursor may end after its successor
+	reached  protocol.Duration // the furthest any execution that ended came
 	token    protocol.Token    // of the newest claim
 	running  int32             // executions that work at this instant
 	paused   int32             // executions whose process stands still
 	deploy   int32             // the rollout that interrupted it last
 	started  bool              // at least once
 	executed bool              // under the newest claim
+	busy     bool              // at this instant, under the newest claim
 
 	// Its end, which an ack or a failover can take back.
 	ended     bool
@@ -31,7 +33,9 @@ type job struct {
 	// The open interruption.
 	open      bool
 	levelled  bool // counted among the stalled
+	working   bool // the execution under the interrupted claim goes on
 	openCause Cause
+	openToken protocol.Token
 	from      protocol.Instant
 	undoneAt  protocol.Instant
 	freedAt   protocol.Instant  // claimable since; Never while it is held
@@ -44,7 +48,7 @@ func (j *job) since(now protocol.Instant) protocol.Instant {
 	switch {
 	case !j.executed:
 		return j.granted
-	case j.running > 0:
+	case j.busy:
 		return now
 	default:
 		return max(j.granted, j.stopped)
@@ -54,7 +58,7 @@ func (j *job) since(now protocol.Instant) protocol.Instant {
 func (m *Meter) jobRecord(j *job, r Record) {
 	switch r.Kind {
 	case ClaimGranted:
-		j.granted, j.token, j.executed = r.At, r.Token, false
+		j.claimed(r)
 	case ExecutionStarted:
 		m.started(j, r)
 	case ExecutionEnded:
@@ -62,14 +66,13 @@ func (m *Meter) jobRecord(j *job, r Record) {
 	case ExecutionPaused:
 		m.works(j, r.At, -1)
 		j.paused++
-		if r.Token == j.token {
-			j.stopped = r.At
-		}
+		m.workedUntil(j, r)
 	case ExecutionResumed:
 		j.paused--
 		m.works(j, r.At, +1)
+		j.worksAgain(r)
 	case UndoEnded:
-		if j.open && r.Token == j.token {
+		if j.open && r.Token == j.openToken {
 			j.undoneAt = r.At
 		}
 	case ClaimEnded:
@@ -94,7 +97,7 @@ func (m *Meter) jobRecord(j *job, r Record) {
 
 func (m *Meter) started(j *job, r Record) {
 	if r.Token > j.token { // a claim whose grant was not seen
-		j.granted, j.token, j.executed = r.At, r.Token, false
+		j.claimed(r)
 	}
 	if !j.started {
 		j.started = true
@@ -104,7 +107,7 @@ func (m *Meter) started(j *job, r Record) {
 		}
 	}
 	if r.Token == j.token {
-		j.executed = true
+		j.executed, j.busy = true, true
 	}
 	m.count(r.At, ExecutionsStarted, 1)
 	if j.reached > r.Work {
@@ -122,36 +125,55 @@ func (m *Meter) stopped(j *job, r Record) {
 	} else {
 		m.works(j, r.At, -1)
 	}
-	if again := min(r.Work, j.reached); again > r.Span {
+	if from, to := max(r.Span, j.base), min(r.Work, j.reached); to > from {
 		if m.measured(r.At) {
-			m.row.Sums[RedoneWork] += micros(again - r.Span)
+			m.row.Sums[RedoneWork] += micros(to - from)
 		}
-		m.count(r.At, EffectsAppliedTwice, effectsBetween(r, again))
+		m.count(r.At, EffectsAppliedTwice, effectsBetween(r, from, to))
 	}
-	j.reached = max(j.reached, r.Work)
-	if r.Token != j.token {
-		return
+	if j.reached == 0 {
+		j.base = r.Span
 	}
+	j.base, j.reached = min(j.base, r.Span), max(j.reached, r.Work)
 	if !r.Paused {
-		j.stopped = r.At
+		m.workedUntil(j, r)
 	}
-	switch {
-	case j.open:
-		m.workedOn(j)
-	case r.How == Interrupted || r.How == Killed:
+	if r.Token == j.token && !j.open && (r.How == Interrupted || r.How == Killed) {
 		m.interrupt(j, j.since(r.At), r.Cause, r.Deploy)
 	}
 }
 
-// workedOn moves the beginning of a stall to the end of the execution under the interrupted
-// claim, which went on although its lease had run out. It was interrupted once, by that.
-func (m *Meter) workedOn(j *job) {
-	since := max(j.from, j.stopped)
+// workedUntil takes in that an execution stopped to work. Under an interrupted claim, whose
+// lease ran out while it went on, the stall begins only here.
+func (m *Meter) workedUntil(j *job, r Record) {
+	if r.Token == j.token {
+		j.stopped, j.busy = r.At, false
+	}
+	if j.open && r.Token == j.openToken {
+		j.working = false
+		m.stallsFrom(j, r.At)
+	}
+}
+
+func (m *Meter) stallsFrom(j *job, at protocol.Instant) {
 	if j.levelled {
 		m.stalled.add(&m.window, j.from, -1)
-		m.stalled.add(&m.window, since, +1)
+		m.stalled.add(&m.window, at, +1)
 	}
-	j.from, j.undoneAt = since, since
+	j.from, j.undoneAt = at, at
+}
+
+func (j *job) worksAgain(r Record) {
+	if r.Token == j.token {
+		j.busy = true
+	}
+	if j.open && r.Token == j.openToken {
+		j.working = true
+	}
+}
+
+func (j *job) claimed(r Record) {
+	j.granted, j.token, j.executed, j.busy = r.At, r.Token, false, false
 }
 
 // works changes the number of executions of a job that work at once. One that begins to
@@ -169,18 +191,18 @@ func (m *Meter) works(j *job, at protocol.Instant, d int32) {
 	}
 }
 
-// effectsBetween counts the unfenced effects between the start of an execution and a point
-// of its work. Effect k of n falls at k/n of the work.
-func effectsBetween(r Record, to protocol.Duration) int64 {
+// effectsBetween counts the unfenced effects of an execution between two points of its work.
+// Effect k of n falls at k/n of the work.
+func effectsBetween(r Record, from, to protocol.Duration) int64 {
 	if r.Total <= 0 {
 		return 0
 	}
 	position := func(d protocol.Duration) int64 {
-		hi, lo := bits.Mul64(uint64(d), uint64(r.Count))
+		hi, lo := bits.Mul64(uint64(min(d, r.Total)), uint64(r.Count))
 		n, _ := bits.Div64(hi, lo, uint64(r.Total))
 		return int64(n)
 	}
-	return position(min(to, r.Total)) - position(min(r.Span, r.Total))
+	return position(to) - position(from)
 }
 
 func (m *Meter) overlap(from, to protocol.Instant) {
@@ -190,7 +212,8 @@ func (m *Meter) overlap(from, to protocol.Instant) {
 	}
 }
 
-// interrupt opens a stall, unless the job waits already since an earlier interruption.
+// interrupt opens a stall. It is not called while one is open: a claim that is not run before
+// it ends lengthens the stall before it.
 func (m *Meter) interrupt(j *job, since protocol.Instant, cause Cause, deploy int32) {
 	if j.ended {
 		return
@@ -203,10 +226,8 @@ func (m *Meter) interrupt(j *job, since protocol.Instant, cause Cause, deploy in
 		m.count(since, DeployInterruptions, 1)
 	}
 	m.count(since, Interruptions, 1)
-	if j.open {
-		return
-	}
-	j.open, j.openCause, j.from, j.undoneAt, j.freedAt, j.unheard = true, cause, since, since, protocol.Never, 0
+	j.open, j.openCause, j.openToken, j.working = true, cause, j.token, j.busy
+	j.from, j.undoneAt, j.freedAt, j.unheard = since, since, protocol.Never, 0
 	// A share of the jobs that were started: one that never was is in neither part of it.
 	if j.levelled = j.started; j.levelled {
 		m.stalled.add(&m.window, since, 1)
@@ -218,12 +239,9 @@ func (m *Meter) claimEnded(j *job, r Record) {
 		return
 	}
 	switch r.Verb {
-	case protocol.Ack:
-		m.cancelStall(j, r.At)
+	case protocol.Ack, protocol.Quarantine: // the job's end comes with it
 	case protocol.Fail:
 		m.count(r.At, Failures, 1)
-		m.cancelStall(j, r.At)
-	case protocol.Quarantine:
 		m.cancelStall(j, r.At)
 	case protocol.Refuse:
 		m.count(r.At, RefusedJobs, 1)
@@ -325,6 +343,9 @@ func (m *Meter) cancelStall(j *job, at protocol.Instant) {
 }
 
 func (m *Meter) close(j *job, at protocol.Instant) {
+	if j.working {
+		m.stallsFrom(j, at)
+	}
 	j.open = false
 	if j.levelled {
 		m.stalled.add(&m.window, at, -1)

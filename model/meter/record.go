@@ -32,8 +32,6 @@ const (
 	ProcessCrashed  // without having been asked to stop
 	RolloutBegan    // Deploy
 	RolloutFinished // Deploy, Span
-
-	kinds
 )
 
 // Cause is why an execution was interrupted, by what happened to its process.

@@ -1,0 +1,75 @@
+package lab
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/quiesce/quiesce/model/dist"
+	"github.com/quiesce/quiesce/model/meter"
+)
+
+// counted returns a row with some counters set.
+func counted(counts map[meter.Count]int64) *meter.Row {
+	r := &meter.Row{}
+	for c, n := range counts {
+		r.Counts[c] = n
+	}
+	return r
+}
+
+func TestNotesSayWhatAReaderMustKnow(t *testing.T) {
+	deployed := map[meter.Count]int64{meter.Rollouts: 2, meter.Stops: 8}
+	stuck := map[meter.Count]int64{meter.Rollouts: 2, meter.Stops: 8, meter.JobsStuck: 3}
+	for _, c := range []struct {
+		name     string
+		policies []string
+		rows     [][]*meter.Row // by policy
+		asked    int
+		want     string // a part of the only note, or nothing
+	}{
+		{"a plain run needs no words", []string{"hybrid"}, [][]*meter.Row{{counted(deployed), counted(deployed)}}, 2, ""},
+		{"a run that was stopped", []string{"hybrid"}, [][]*meter.Row{{counted(deployed), counted(deployed)}}, 9, "stopped early: 2 of 9"},
+		{"one replication", []string{"hybrid"}, [][]*meter.Row{{counted(deployed)}}, 1, "no interval"},
+		{"jobs that nothing frees", []string{"none"}, [][]*meter.Row{{counted(stuck), counted(stuck)}}, 2, "under none 6 jobs are claimed by workers that are gone"},
+		{"drain and hybrid without a reason to differ", []string{"drain", "hybrid"},
+			[][]*meter.Row{{counted(deployed), counted(deployed)}, {counted(deployed), counted(deployed)}}, 2, "no occasion to differ"},
+		{"nobody was told to stop", []string{"hybrid"}, [][]*meter.Row{{counted(map[meter.Count]int64{meter.Rollouts: 1}), counted(deployed)}}, 2, ""},
+		{"nobody was ever told to stop", []string{"hybrid"},
+			[][]*meter.Row{{counted(map[meter.Count]int64{meter.Rollouts: 1}), counted(map[meter.Count]int64{meter.Rollouts: 1})}}, 2, "no process was told to stop"},
+		{"no deploy", []string{"hybrid"}, [][]*meter.Row{{counted(nil), counted(nil)}}, 2, "no deploy"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := &Results{Policies: c.policies, Rows: c.rows, Asked: c.asked}
+			for s := range c.rows[0] {
+				r.Seeds = append(r.Seeds, uint64(s))
+			}
+			notes := r.Notes(tiny())
+			if c.want == "" {
+				assert.Empty(t, notes)
+				return
+			}
+			if assert.Len(t, notes, 1) {
+				assert.Contains(t, notes[0], c.want)
+			}
+		})
+	}
+}
+
+func TestAnOverloadedFleetIsCalledSo(t *testing.T) {
+	sc := tiny()
+	assert.InDelta(t, 20.0/4/8, Load(sc), 0.01, "20 s of work every 4 s on 8 slots")
+	r := &Results{Policies: []string{"hybrid"}, Rows: make([][]*meter.Row, 1)}
+	assert.Empty(t, r.Notes(sc))
+
+	sc.Jobs[0].Arrivals = table(dist.Exponential(2 * second))
+	sc.Jobs = append(sc.Jobs, sc.Jobs[0])
+	assert.InDelta(t, 20.0/8*2/2*2/2, Load(sc), 0.01, "kinds add up")
+	assert.Contains(t, strings.Join(r.Notes(sc), "\n"), "overloaded: jobs bring 2.5")
+
+	sc.Trace = &tornTrace{}
+	assert.True(t, math.IsNaN(Load(sc)), "nobody knows before the trace is read")
+	assert.Empty(t, r.Notes(sc))
+}
