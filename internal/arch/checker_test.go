@@ -82,6 +82,9 @@ type violation struct {
 }
 
 func (v violation) String() string {
+	if v.rule == ruleImport {
+		return fmt.Sprintf("%s: imports %s: %s", v.at, v.in, v.what)
+	}
 	return fmt.Sprintf("%s: %s in %s: %s", v.at, v.rule, v.in, v.what)
 }
 
@@ -247,7 +250,7 @@ func (c *checker) typed(e ast.Expr) {
 	case *types.Chan:
 		c.report(e.Pos(), ruleChannel, why[ruleChannel])
 	case *types.Basic:
-		if u.Info()&(types.IsFloat|types.IsComplex) != 0 {
+		if u.Info()&(types.IsFloat|types.IsComplex) != 0 && u.Info()&types.IsUntyped == 0 {
 			c.report(e.Pos(), ruleFloat, why[ruleFloat])
 		}
 	}

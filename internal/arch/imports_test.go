@@ -96,6 +96,7 @@ var table = []row{
 		pkg: "internal/arch/determinism",
 		why: "it runs the command as people do",
 	},
+	{pkg: "internal/arch/fuzz", any: true},
 	{
 		pkg: "internal/arch/module",
 		why: "it only finds the module",
@@ -169,7 +170,7 @@ var rules = []rule{
 		why: "what goes over a wire is the real world's",
 	},
 	{
-		from: []string{"..."}, except: []string{"realworld/..."}, to: []string{"os/exec"}, direct: true,
+		from: []string{"..."}, except: []string{"realworld/...", "internal/arch/fuzz"}, to: []string{"os/exec"}, direct: true,
 		why: "child processes belong under the shim of realworld/proc, or survive their parent",
 	},
 	{

@@ -1,0 +1,56 @@
+# Recipes are a line or two; what is longer is Go, under internal/arch.
+
+# scenario of make simulate: a name (simulate scenarios), or a file
+SCENARIO ?= five-minute-lease
+# replications of make simulate
+SEEDS ?= 10
+# benchmarks of make bench, a regular expression
+BENCH ?= .
+# how long make fuzz stays with each target
+FUZZTIME ?= 20s
+# the race detector, where there is the C compiler that it needs
+RACE ?= $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
+# run as it is, so that its dependencies are not ours
+STATICCHECK ?= go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
+
+.DEFAULT_GOAL := help
+.PHONY: help build test lint fmt bench fuzz cover cross determinism check simulate
+
+help: ## List the targets and the variables
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo; awk '/^# / { said = substr($$0, 3) } /^[A-Z]+ \?= / { sub(/ \?= /, "="); if (!index($$0, "$$(")) said = said " (" $$0 ")"; sub(/=.*/, ""); printf "  %-12s %s\n", $$0, said }' $(MAKEFILE_LIST)
+
+build: ## Build ./simulate
+	go build ./cmd/simulate
+
+test: lint ## What CI runs: lint, and every test with the race detector
+	go test $(RACE) -timeout 8m ./...
+
+lint: ## gofmt, vet and staticcheck
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "make fmt would change:" $$unformatted >&2; exit 1; }
+	go vet ./... && $(STATICCHECK) ./...
+
+fmt: ## Format every Go file
+	gofmt -w .
+
+bench: ## Run the benchmarks of the core: nanoseconds and allocations per event (BENCH=Step)
+	go test -run '^$$' -bench '$(BENCH)' -benchmem ./protocol/... ./model/... ./sim/...
+
+fuzz: ## Run every fuzz target in turn (FUZZTIME=5m)
+	go run ./internal/arch/fuzz -time $(FUZZTIME)
+
+cover: ## Test coverage by function, into out/cover.txt, and in all
+	@mkdir -p out && go test -coverpkg=./... -coverprofile=out/cover.out ./...
+	@go tool cover -func=out/cover.out > out/cover.txt && tail -n 1 out/cover.txt
+
+cross: ## See that everything compiles for macOS and Windows, tests included
+	GOOS=darwin CGO_ENABLED=0 go vet ./... && GOOS=darwin CGO_ENABLED=0 go build ./...
+	GOOS=windows CGO_ENABLED=0 go vet ./... && GOOS=windows CGO_ENABLED=0 go build ./...
+
+determinism: ## Same seed, same bytes: two processes, two widths, and arm64 where qemu-user is there
+	go test -count=1 -v ./internal/arch/determinism
+
+check: test cross determinism fuzz ## The longer checks: test, cross, determinism and fuzz
+
+simulate: ## Compare policies in one scenario (SCENARIO=rolling-wave SEEDS=20)
+	go run ./cmd/simulate compare $(SCENARIO) --seeds $(SEEDS)
