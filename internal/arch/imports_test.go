@@ -22,7 +22,7 @@ var table = []row{
 		why: "the machine knows nobody; whoever needs it hands it events and carries out its effects",
 	},
 	{
-		pkg: "protocol/worker", ours: []string{"protocol"}, others: []string{"github.com/google/uuid"}, future: true,
+		pkg: "protocol/worker", ours: []string{"protocol"}, others: []string{"github.com/google/uuid"},
 		why: "people embed the worker: each further import is one more in their binaries",
 	},
 	{
@@ -75,7 +75,7 @@ var table = []row{
 		why: "a trace is rows of instants and lengths, whoever reads them",
 	},
 	{
-		pkg: "realworld", ours: []string{"protocol", "protocol/worker"}, future: true,
+		pkg: "realworld", ours: []string{"protocol"},
 		why: "the real world implements the worker's ports",
 	},
 	{

@@ -18,10 +18,9 @@ import (
 
 // stubs are the packages that people embed. The folder of each under testdata has main.go,
 // a small program around it, and its output and dependencies as they should be.
-//
-// protocol/worker gets a stub when it exists; google/uuid will be its one dependency.
 var stubs = []string{
 	"protocol",
+	"protocol/worker",
 }
 
 func TestEmbeddingPullsInNothing(t *testing.T) {
