@@ -24,7 +24,7 @@ build: ## Build ./simulate
 	go build ./cmd/simulate
 
 test: lint ## What CI runs: lint, and every test with the race detector
-	go test $(RACE) -timeout 8m ./...
+	go test $(RACE) -timeout 15m ./...
 
 lint: ## gofmt, vet and staticcheck
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "make fmt would change:" $$unformatted >&2; exit 1; }

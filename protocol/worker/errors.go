@@ -17,6 +17,8 @@ var (
 )
 
 // Yield, returned by a handler, hands the job back: it is run again and nobody is blamed.
+//
+//lint:ignore ST1012 it is read at the return of a handler: return worker.Yield
 var Yield = errors.New("worker: yield")
 
 // failure marks an error that counts as a failure whatever the cause of the cancel.
