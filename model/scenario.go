@@ -113,6 +113,31 @@ type Faults struct {
 	ForgetFor protocol.Duration // each loses the writes of this long
 	DriftPPM  int64             // each worker's clock runs apart by up to this, either way
 	Network   Network
+	Drill     PPB               // a drain is killed on purpose, at an instant of its grace
+	Liveness  protocol.Duration // a draining process fails its probe and is killed this long after the stop signal; 0 is never
+	Evict     Eviction
+	Preempt   Preemption
+	ScaleIn   ScaleIn
+}
+
+// Eviction is a stop that comes from the node: of less grace than the workers were told.
+type Eviction struct {
+	Every protocol.Duration // mean time between two of one seat; 0 is never
+	Grace protocol.Duration
+}
+
+// Preemption takes the machine away from under a process, which is given notice of when.
+type Preemption struct {
+	Every  protocol.Duration // mean time between two of one seat; 0 is never
+	Notice protocol.Duration // from the notice to the end
+}
+
+// ScaleIn stops a part of the fleet and starts as many again later, as an autoscaler does.
+type ScaleIn struct {
+	Every     protocol.Duration // 0 is never
+	Workers   int
+	Back      protocol.Duration // from the stop to the start of as many new ones
+	IdleFirst bool              // victims are those that work on nothing, as far as there are any
 }
 
 // Spell is a fault that lasts, per worker or per broker.

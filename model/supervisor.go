@@ -4,20 +4,15 @@ import "github.com/quiesce/quiesce/protocol"
 
 // Supervisor is what starts and stops worker processes.
 type Supervisor struct {
-	Kind    SupervisorKind
-	Grace   protocol.Duration // from the decision to stop a process to its SIGKILL
-	PreStop protocol.Duration // how long the preStop hook runs; it uses up grace
+	Kind  SupervisorKind
+	Grace protocol.Duration // as configured; protocol.Forever is no SIGKILL at all
+	// PreStop is how long the stop signal waits for something: a preStop hook under
+	// Kubernetes, ExecStop under systemd, shutdown_delay under Nomad. Nothing else waits.
+	PreStop protocol.Duration
+	Signal  protocol.Signal   // the stop signal; 0 is the kind's own
+	Repeat  protocol.Duration // the stop signal comes once more after this; 0 is the kind's own
 	Rollout Rollout
 }
-
-// SupervisorKind is whose documented behaviour is followed.
-type SupervisorKind uint8
-
-// Kinds of supervisor.
-const (
-	Kubernetes SupervisorKind = iota
-	Plain                     // SIGTERM, grace, SIGKILL and nothing else
-)
 
 // preStopOverrun is the one-off extension that the kubelet grants when a preStop hook is
 // still running at the end of the grace (Kubernetes documentation, "Pod Lifecycle",
@@ -26,32 +21,85 @@ const preStopOverrun = 2 * protocol.Second
 
 // StopPlan is the sequence by which a process is stopped.
 type StopPlan struct {
-	Term protocol.Instant // SIGTERM; Never when SIGKILL comes first
-	Kill protocol.Instant // SIGKILL
+	Term     protocol.Instant // the stop signal; Never when SIGKILL comes first
+	Again    protocol.Instant // the stop signal once more; Never when it comes once
+	Kill     protocol.Instant // SIGKILL; Never when there is none
+	Signal   protocol.Signal  // the stop signal
+	Continue bool             // SIGCONT follows every stop signal at once
 }
 
-// Stop returns the sequence for a stop that is decided now. Under Kubernetes the preStop
-// hook runs first and within the grace; when it overruns, SIGTERM comes at the end of the
-// grace and SIGKILL two seconds later. A grace of zero kills at once.
+// Allowed returns the grace that is in force: the configured one within the limits of the
+// kind, which are applied without a word.
+func (s Supervisor) Allowed() protocol.Duration {
+	if h := s.Kind.Habits(); s.Grace > 0 || h.Least > 0 {
+		return max(min(s.Grace, h.Most), h.Least)
+	}
+	return 0
+}
+
+// Stop returns the sequence for a stop that is decided now. A grace of zero kills at once.
 func (s Supervisor) Stop(now protocol.Instant) StopPlan {
+	grace := s.Allowed()
+	if grace <= 0 {
+		return StopPlan{Term: protocol.Never, Again: protocol.Never, Kill: now}
+	}
+	h := s.Kind.Habits()
+	plan := StopPlan{Term: now, Again: protocol.Never, Kill: now.Add(grace), Signal: s.StopSignal(), Continue: h.Continues}
+	switch s.Kind {
+	case Kubernetes:
+		plan.Term, plan.Kill = s.afterHook(now, grace)
+	case Systemd:
+		// TimeoutStopSec limits each ExecStop command, and then once more the rest of the
+		// service, which is sent SIGTERM (systemd.service, TimeoutStopSec=).
+		plan.Term = now.Add(min(s.PreStop, grace))
+		plan.Kill = plan.Term.Add(grace)
+	case Nomad:
+		// Deregistered at once, signalled after shutdown_delay; kill_timeout counts from the
+		// signal (Nomad, "task Block", shutdown_delay).
+		plan.Term = now.Add(s.PreStop)
+		plan.Kill = plan.Term.Add(grace)
+	}
+	repeat := s.Repeat
+	if repeat == 0 {
+		repeat = h.Repeat
+	}
+	if again := plan.Term.Add(repeat); repeat > 0 && again < plan.Kill {
+		plan.Again = again
+	}
+	return plan
+}
+
+// afterHook is Kubernetes: the preStop hook runs first and within the grace; when it
+// overruns, the stop signal comes at the end of the grace and SIGKILL two seconds later.
+func (s Supervisor) afterHook(now protocol.Instant, grace protocol.Duration) (term, kill protocol.Instant) {
 	switch {
-	case s.Grace <= 0:
-		return StopPlan{Term: protocol.Never, Kill: now}
-	case s.Kind == Plain || s.PreStop <= 0:
-		return StopPlan{Term: now, Kill: now.Add(s.Grace)}
-	case s.PreStop < s.Grace:
-		return StopPlan{Term: now.Add(s.PreStop), Kill: now.Add(s.Grace)}
+	case s.PreStop <= 0:
+		return now, now.Add(grace)
+	case s.PreStop < grace:
+		return now.Add(s.PreStop), now.Add(grace)
 	default:
-		return StopPlan{Term: now.Add(s.Grace), Kill: now.Add(s.Grace + preStopOverrun)}
+		return now.Add(grace), now.Add(grace + preStopOverrun)
 	}
 }
 
-// WorkerGrace returns what a worker can be told at its start about the time between SIGTERM
-// and SIGKILL: the grace less the preStop hook (rule 5).
+// StopSignal returns the signal that asks a process to stop.
+func (s Supervisor) StopSignal() protocol.Signal {
+	if s.Signal == 0 {
+		return s.Kind.Habits().Signal
+	}
+	return s.Signal
+}
+
+// WorkerGrace returns what a worker can be told at its start about the time between the
+// stop signal and SIGKILL: the grace less what the signal waits for (rule 5).
 func (s Supervisor) WorkerGrace() protocol.Duration {
 	plan := s.Stop(0)
 	if plan.Term == protocol.Never {
 		return 0
 	}
-	return plan.Kill.Sub(plan.Term)
+	return min(plan.Kill.Sub(plan.Term), longestTold)
 }
+
+// longestTold is what a worker is told that will never be killed: a year, so that sums of a
+// few such durations are still instants.
+const longestTold = 365 * 24 * protocol.Hour

@@ -7,39 +7,119 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The sentences are those of the Kubernetes documentation ("Pod Lifecycle", termination of
-// Pods, and the field terminationGracePeriodSeconds of the Pod API), shortened.
+// The sentences are those of each supervisor's documentation (see habits), shortened.
 func TestASupervisorStopsAProcessAsItsDocumentationSays(t *testing.T) {
-	const now = protocol.Instant(100 * second)
+	const (
+		now     = protocol.Instant(100 * second)
+		unset   = protocol.Duration(-1)
+		quit    = protocol.Signal(3)
+		forever = protocol.Forever
+		ms      = protocol.Millisecond
+	)
 	at := func(d protocol.Duration) protocol.Instant { return now.Add(d) }
+	once := protocol.Never
 	cases := map[string]struct {
-		kind           SupervisorKind
-		grace, preStop protocol.Duration
-		term, kill     protocol.Instant
-		told           protocol.Duration
+		s    Supervisor // with Grace unset the kind's own
+		plan StopPlan
+		told protocol.Duration
 	}{
-		"without a hook the stop signal comes at once and SIGKILL at the end of the grace": {
-			Kubernetes, 30 * second, 0, at(0), at(30 * second), 30 * second},
-		"the hook runs before the stop signal, and the grace counts from its begin": {
-			Kubernetes, 30 * second, 12 * second, at(12 * second), at(30 * second), 18 * second},
-		"a hook that still runs at the end of the grace is granted two seconds, once": {
-			Kubernetes, 30 * second, 50 * second, at(30 * second), at(32 * second), 2 * second},
-		"a hook that takes exactly the grace has overrun it": {
-			Kubernetes, 30 * second, 30 * second, at(30 * second), at(32 * second), 2 * second},
-		"the value zero stops immediately, there is no opportunity to shut down": {
-			Kubernetes, 0, 0, protocol.Never, at(0), 0},
-		"the value zero leaves no time for a hook either": {
-			Kubernetes, 0, 5 * second, protocol.Never, at(0), 0},
-		"a plain supervisor knows no hooks": {
-			Plain, 10 * second, 5 * second, at(0), at(10 * second), 10 * second},
-		"a plain supervisor without grace kills": {
-			Plain, 0, 0, protocol.Never, at(0), 0},
+		"Kubernetes: the default is 30 seconds": {Supervisor{Kind: Kubernetes, Grace: unset},
+			StopPlan{at(0), once, at(30 * second), protocol.SIGTERM, false}, 30 * second},
+		"Kubernetes: without a hook the stop signal comes at once and SIGKILL at the end of the grace": {Supervisor{Kind: Kubernetes, Grace: 40 * second},
+			StopPlan{at(0), once, at(40 * second), protocol.SIGTERM, false}, 40 * second},
+		"Kubernetes: the hook runs before the stop signal, and the grace counts from its begin": {Supervisor{Kind: Kubernetes, Grace: 30 * second, PreStop: 12 * second},
+			StopPlan{at(12 * second), once, at(30 * second), protocol.SIGTERM, false}, 18 * second},
+		"Kubernetes: a hook that still runs at the end of the grace is granted two seconds, once": {Supervisor{Kind: Kubernetes, Grace: 30 * second, PreStop: 50 * second},
+			StopPlan{at(30 * second), once, at(32 * second), protocol.SIGTERM, false}, 2 * second},
+		"Kubernetes: a hook that takes exactly the grace has overrun it": {Supervisor{Kind: Kubernetes, Grace: 30 * second, PreStop: 30 * second},
+			StopPlan{at(30 * second), once, at(32 * second), protocol.SIGTERM, false}, 2 * second},
+		"Kubernetes: the value zero stops immediately, there is no opportunity to shut down": {Supervisor{Kind: Kubernetes},
+			StopPlan{protocol.Never, once, at(0), 0, false}, 0},
+		"Kubernetes: the value zero leaves no time for a hook either": {Supervisor{Kind: Kubernetes, PreStop: 5 * second},
+			StopPlan{protocol.Never, once, at(0), 0, false}, 0},
+		"Kubernetes: lifecycle.stopSignal replaces SIGTERM": {Supervisor{Kind: Kubernetes, Grace: 30 * second, Signal: quit},
+			StopPlan{at(0), once, at(30 * second), quit, false}, 30 * second},
+
+		"plain: it knows no hooks": {Supervisor{Kind: Plain, Grace: 10 * second, PreStop: 5 * second},
+			StopPlan{at(0), once, at(10 * second), protocol.SIGTERM, false}, 10 * second},
+		"plain: without grace it kills": {Supervisor{Kind: Plain},
+			StopPlan{protocol.Never, once, at(0), 0, false}, 0},
+
+		"systemd: the default is 90 seconds, and SIGCONT follows right after the stop signal": {Supervisor{Kind: Systemd, Grace: unset},
+			StopPlan{at(0), once, at(90 * second), protocol.SIGTERM, true}, 90 * second},
+		"systemd: ExecStop runs first, and the timeout then counts anew": {Supervisor{Kind: Systemd, Grace: 20 * second, PreStop: 5 * second},
+			StopPlan{at(5 * second), once, at(25 * second), protocol.SIGTERM, true}, 20 * second},
+		"systemd: an ExecStop that times out is followed by SIGTERM": {Supervisor{Kind: Systemd, Grace: 20 * second, PreStop: 5 * protocol.Minute},
+			StopPlan{at(20 * second), once, at(40 * second), protocol.SIGTERM, true}, 20 * second},
+		"systemd: infinity, or SendSIGKILL=no, never kills": {Supervisor{Kind: Systemd, Grace: forever},
+			StopPlan{at(0), once, protocol.Never, protocol.SIGTERM, true}, 365 * 24 * protocol.Hour},
+		"systemd: KillSignal replaces SIGTERM": {Supervisor{Kind: Systemd, Grace: 20 * second, Signal: quit},
+			StopPlan{at(0), once, at(20 * second), quit, true}, 20 * second},
+
+		"Docker: SIGTERM, and after 10 seconds SIGKILL": {Supervisor{Kind: Docker, Grace: unset},
+			StopPlan{at(0), once, at(10 * second), protocol.SIGTERM, false}, 10 * second},
+		"Compose: stop_signal and stop_grace_period replace them": {Supervisor{Kind: Docker, Grace: 5 * protocol.Minute, Signal: protocol.SIGINT},
+			StopPlan{at(0), once, at(5 * protocol.Minute), protocol.SIGINT, false}, 5 * protocol.Minute},
+
+		"Nomad: SIGINT, and after 5 seconds SIGKILL": {Supervisor{Kind: Nomad, Grace: unset},
+			StopPlan{at(0), once, at(5 * second), protocol.SIGINT, false}, 5 * second},
+		"Nomad: kill_timeout is limited by the client's max_kill_timeout, 30 seconds": {Supervisor{Kind: Nomad, Grace: 2 * protocol.Hour},
+			StopPlan{at(0), once, at(30 * second), protocol.SIGINT, false}, 30 * second},
+		"Nomad: shutdown_delay passes between deregistering and the signal, and uses up no kill_timeout": {Supervisor{Kind: Nomad, Grace: 25 * second, PreStop: 10 * second},
+			StopPlan{at(10 * second), once, at(35 * second), protocol.SIGINT, false}, 25 * second},
+
+		"ECS: the default is 30 seconds": {Supervisor{Kind: ECS, Grace: unset},
+			StopPlan{at(0), once, at(30 * second), protocol.SIGTERM, false}, 30 * second},
+		"ECS: on EC2 stopTimeout has no limit": {Supervisor{Kind: ECS, Grace: 300 * second},
+			StopPlan{at(0), once, at(300 * second), protocol.SIGTERM, false}, 300 * second},
+		"ECS: the least is one second": {Supervisor{Kind: ECS},
+			StopPlan{at(0), once, at(second), protocol.SIGTERM, false}, second},
+		"Fargate: the most is 120 seconds": {Supervisor{Kind: Fargate, Grace: 300 * second},
+			StopPlan{at(0), once, at(120 * second), protocol.SIGTERM, false}, 120 * second},
+
+		"Cloud Run: ten seconds, whatever is configured": {Supervisor{Kind: CloudRun, Grace: 300 * second},
+			StopPlan{at(0), once, at(10 * second), protocol.SIGTERM, false}, 10 * second},
+
+		"Heroku: thirty seconds, and SIGTERM may come several times": {Supervisor{Kind: Heroku, Grace: unset},
+			StopPlan{at(0), at(100 * ms), at(30 * second), protocol.SIGTERM, false}, 30 * second},
+		"Heroku: a later repeat is a second request": {Supervisor{Kind: Heroku, Grace: unset, Repeat: 5 * second},
+			StopPlan{at(0), at(5 * second), at(30 * second), protocol.SIGTERM, false}, 30 * second},
+
+		"Fly: SIGINT, and after 5 seconds SIGKILL": {Supervisor{Kind: Fly, Grace: unset},
+			StopPlan{at(0), once, at(5 * second), protocol.SIGINT, false}, 5 * second},
+		"Fly: the most is five minutes": {Supervisor{Kind: Fly, Grace: protocol.Hour, Signal: protocol.SIGTERM},
+			StopPlan{at(0), once, at(5 * protocol.Minute), protocol.SIGTERM, false}, 5 * protocol.Minute},
+
+		"supervisord: TERM, and after 10 seconds KILL": {Supervisor{Kind: Supervisord, Grace: unset},
+			StopPlan{at(0), once, at(10 * second), protocol.SIGTERM, false}, 10 * second},
+		"Render: the default is 30 seconds": {Supervisor{Kind: Render, Grace: unset},
+			StopPlan{at(0), once, at(30 * second), protocol.SIGTERM, false}, 30 * second},
+		"Render: the most is 300 seconds": {Supervisor{Kind: Render, Grace: protocol.Hour},
+			StopPlan{at(0), once, at(300 * second), protocol.SIGTERM, false}, 300 * second},
+
+		"a repeat that would come after SIGKILL does not come": {Supervisor{Kind: Plain, Grace: 10 * second, Repeat: 10 * second},
+			StopPlan{at(0), once, at(10 * second), protocol.SIGTERM, false}, 10 * second},
 	}
 	for sentence, c := range cases {
 		t.Run(sentence, func(t *testing.T) {
-			s := Supervisor{Kind: c.kind, Grace: c.grace, PreStop: c.preStop}
-			assert.Equal(t, StopPlan{Term: c.term, Kill: c.kill}, s.Stop(now))
-			assert.Equal(t, c.told, s.WorkerGrace(), "what a worker can be told at its start")
+			if c.s.Grace == unset {
+				c.s.Grace = c.s.Kind.Habits().Grace
+			}
+			assert.Equal(t, c.plan, c.s.Stop(now))
+			assert.Equal(t, c.told, c.s.WorkerGrace(), "what a worker can be told at its start")
 		})
 	}
+}
+
+func TestEveryKindOfSupervisorIsKnownByItsName(t *testing.T) {
+	for _, name := range SupervisorNames() {
+		kind, ok := SupervisorNamed(name)
+		assert.True(t, ok, name)
+		assert.Equal(t, name, kind.String())
+		h := kind.Habits()
+		assert.LessOrEqual(t, h.Least, h.Grace, name)
+		assert.LessOrEqual(t, h.Grace, h.Most, name)
+	}
+	_, ok := SupervisorNamed("runit")
+	assert.False(t, ok)
 }

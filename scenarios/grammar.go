@@ -93,12 +93,16 @@ type traceKeys struct {
 
 type supervisorKeys struct {
 	place
-	Kind     choice      `key:"kind" choices:"kubernetes|plain" default:"kubernetes" about:"whose behaviour is followed; plain is SIGTERM, grace, SIGKILL and nothing else"`
-	Grace    duration    `key:"grace" default:"30s" about:"from the decision to stop a process to its SIGKILL"`
-	PreStop  duration    `key:"prestop" default:"0s" about:"the preStop hook runs this long, which uses up grace"`
-	Rollout  rolloutKeys `key:"rollout" about:"how a deploy replaces the workers"`
-	Manifest text        `key:"manifest" about:"a Kubernetes manifest to take all of this from, relative to this file"`
-	Select   text        `key:"select" about:"the workload in the manifest when it has several, as kind/name"`
+	Kind          choice      `key:"kind" choices:"kubernetes|plain|systemd|docker|nomad|ecs|fargate|cloud-run|heroku|fly|supervisord|render" default:"kubernetes" about:"whose behaviour is followed; docker is Compose too, plain is SIGTERM, grace, SIGKILL and nothing else"`
+	Grace         duration    `key:"grace" derived:"that of the kind: 30s under kubernetes, plain, ecs, fargate, heroku and render, 90s under systemd, 10s under docker, cloud-run and supervisord, 5s under nomad and fly" about:"between the request to stop a process and its SIGKILL"`
+	PreStop       duration    `key:"prestop" default:"0s" about:"kubernetes: the preStop hook runs this long before the stop signal, which uses up grace"`
+	ExecStop      duration    `key:"exec_stop" derived:"none" about:"systemd: ExecStop runs this long before the stop signal, at most as long as the grace, which then counts anew"`
+	ShutdownDelay duration    `key:"shutdown_delay" derived:"none" about:"nomad: this passes between deregistering and the stop signal, and uses up no grace"`
+	Signal        choice      `key:"signal" choices:"SIGTERM|SIGINT|SIGQUIT|SIGHUP|SIGUSR1|SIGUSR2|SIGWINCH" derived:"SIGINT under nomad and fly, else SIGTERM" about:"the stop signal"`
+	Repeat        duration    `key:"repeat" positive:"" derived:"100ms under heroku, else it comes once" about:"the stop signal comes once more after this; a worker takes a repeat after more than a second for a request to hurry"`
+	Rollout       rolloutKeys `key:"rollout" about:"how a deploy replaces the workers"`
+	Manifest      text        `key:"manifest" about:"a manifest to take all of this from (Kubernetes, Compose, systemd, Nomad, ECS, Fly, Cloud Run, Procfile, supervisord, Render), relative to this file"`
+	Select        text        `key:"select" about:"the workload in the manifest when it has several, as kind/name"`
 }
 
 type rolloutKeys struct {
@@ -133,7 +137,26 @@ type faultKeys struct {
 		Every   duration `key:"every" required:"" positive:"" about:"the mean time between two, for example 24h"`
 		Forgets duration `key:"forgets" required:"" about:"the writes of this long are lost, for example 500ms"`
 	} `key:"failover" about:"the broker fails over and forgets its last writes"`
-	Drift   drift `key:"drift" default:"0" about:"how far the workers' clocks really run apart"`
+	Drift    drift    `key:"drift" default:"0" about:"how far the workers' clocks really run apart"`
+	Drill    chance   `key:"drill" default:"0%" about:"so many drains are killed on purpose, at an instant of their grace"`
+	Liveness duration `key:"liveness" positive:"" derived:"never" about:"a draining worker fails its liveness probe and is killed this long after the stop signal"`
+	Eviction struct {
+		place
+		Every duration `key:"every" required:"" positive:"" about:"the mean time between two of one worker, for example 24h"`
+		Grace duration `key:"grace" required:"" about:"what the node leaves of the configured grace, for example 10s"`
+	} `key:"eviction" about:"the node stops a worker with less grace than it was told: eviction, node shutdown, forced delete"`
+	Preemption struct {
+		place
+		Every  duration `key:"every" required:"" positive:"" about:"the mean time between two of one worker, for example 24h"`
+		Notice duration `key:"notice" required:"" about:"from the notice to the end of the machine, for example 2m"`
+	} `key:"preemption" about:"a worker is told that its machine will be taken away, and then it is: spot instances"`
+	ScaleIn struct {
+		place
+		Every   duration `key:"every" required:"" positive:"" about:"between two, for example 1h"`
+		Workers count    `key:"workers" required:"" least:"1" about:"so many workers are stopped"`
+		Back    duration `key:"back" required:"" positive:"" about:"so much later as many are started again, for example 10m"`
+		Victims choice   `key:"victims" choices:"random|idle" default:"random" about:"idle: those that work on nothing go first"`
+	} `key:"scale_in" about:"an autoscaler stops a part of the fleet for a while"`
 	Network struct {
 		place
 		Latency   distribution `key:"latency" default:"{lognormal: {p50: 1ms, p99: 20ms}}" about:"of one message, one way"`

@@ -54,6 +54,7 @@ func (r *reader) scenario(d *document) *model.Scenario {
 	var replicas int
 	s.Supervisor, replicas = r.supervisor(&d.Supervisor)
 	s.Fleet = r.fleet(d, replicas)
+	r.stopsOfNodes(&d.Faults, s)
 	s.Jobs, s.Trace = r.jobs(&d.Jobs, s.Supervisor.WorkerGrace())
 	s.Deploys = r.deploys(&d.Deploys, s.Duration)
 	return s

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -93,6 +94,10 @@ func TestWhatIsWrittenReplacesEveryDefault(t *testing.T) {
 			Slow:      model.Spell{Every: 3 * protocol.Hour, Length: is(dist.Constant(int64(50 * protocol.Second)))}, SlowBy: 2 * protocol.Second,
 			Forget: 24 * protocol.Hour, ForgetFor: protocol.Second / 2, DriftPPM: 100,
 			Network: model.Network{Latency: is(dist.Constant(int64(protocol.Millisecond))), Loss: 100_000, Duplicate: 10_000_000},
+			Drill:   50_000_000, Liveness: 15 * protocol.Second,
+			Evict:   model.Eviction{Every: 24 * protocol.Hour, Grace: 5 * protocol.Second},
+			Preempt: model.Preemption{Every: 24 * protocol.Hour, Notice: 2 * protocol.Minute},
+			ScaleIn: model.ScaleIn{Every: protocol.Hour, Workers: 1, Back: 10 * protocol.Minute, IdleFirst: true},
 		},
 		Policies: []string{"hybrid", "drain+sweep"},
 	}, s)
@@ -121,6 +126,41 @@ func TestStrategiesAndKinds(t *testing.T) {
 	}
 	s := parsed(t, "supervisor: {kind: plain, rollout: {max_surge: 0, max_unavailable: 1}}\n")
 	assert.Equal(t, model.Supervisor{Kind: model.Plain, Grace: 30 * protocol.Second, Rollout: model.Rollout{MaxUnavailable: model.IntOrPercent{Value: 1}}}, s.Supervisor)
+}
+
+func TestEachKindOfSupervisorHasItsOwnGrace(t *testing.T) {
+	for kind, want := range map[string]string{
+		"kubernetes": "30s", "plain": "30s", "systemd": "1m30s", "docker": "10s", "nomad": "5s", "ecs": "30s", "fargate": "30s",
+		"cloud-run": "10s", "heroku": "30s", "fly": "5s", "supervisord": "10s", "render": "30s",
+	} {
+		s := parsed(t, "supervisor: {kind: "+kind+"}\n").Supervisor
+		assert.Equal(t, kind, s.Kind.String())
+		assert.Equal(t, want, s.Grace.String(), kind)
+	}
+	assert.ElementsMatch(t, model.SupervisorNames(), keyNamed(t, reflect.TypeFor[supervisorKeys](), "kind").choices)
+}
+
+func keyNamed(t *testing.T, mapping reflect.Type, name string) key {
+	for _, k := range keysOf(mapping) {
+		if k.name == name {
+			return k
+		}
+	}
+	t.Fatalf("no key %s", name)
+	return key{}
+}
+
+func TestSupervisorsAreReadInFull(t *testing.T) {
+	s := parsed(t, "supervisor: {kind: systemd, grace: 20s, exec_stop: 3s, signal: SIGQUIT, repeat: 2s}\n").Supervisor
+	s.Rollout = model.Rollout{}
+	assert.Equal(t, model.Supervisor{Kind: model.Systemd, Grace: 20 * protocol.Second, PreStop: 3 * protocol.Second, Signal: 3, Repeat: 2 * protocol.Second}, s)
+	assert.Equal(t, 2*protocol.Second, parsed(t, "supervisor: {kind: nomad, shutdown_delay: 2s}\n").Supervisor.PreStop)
+	f := parsed(t, "faults: {drill: 5%, liveness: 15s, eviction: {every: 24h, grace: 5s}, preemption: {every: 12h, notice: 2m}, scale_in: {every: 1h, workers: 2, back: 10m, victims: idle}}\n").Faults
+	assert.Equal(t, model.PPB(50_000_000), f.Drill)
+	assert.Equal(t, 15*protocol.Second, f.Liveness)
+	assert.Equal(t, model.Eviction{Every: 24 * protocol.Hour, Grace: 5 * protocol.Second}, f.Evict)
+	assert.Equal(t, model.Preemption{Every: 12 * protocol.Hour, Notice: 2 * protocol.Minute}, f.Preempt)
+	assert.Equal(t, model.ScaleIn{Every: protocol.Hour, Workers: 2, Back: 10 * protocol.Minute, IdleFirst: true}, f.ScaleIn)
 }
 
 func TestPreStopThatUsesUpTheGraceIsLegalAndNoted(t *testing.T) {

@@ -60,6 +60,11 @@ faults:
   slow: {every: 3h, length: 50s, by: 2s}
   failover: {every: 24h, forgets: 500ms}
   drift: 100ppm
+  drill: 5%
+  liveness: 15s
+  eviction: {every: 24h, grace: 5s}
+  preemption: {every: 24h, notice: 2m}
+  scale_in: {every: 1h, workers: 1, back: 10m, victims: idle}
   network: {latency: 1ms, loss: 0.01%, duplicate: 1%}
 policies: [hybrid, drain+sweep]
 `
@@ -68,6 +73,8 @@ policies: [hybrid, drain+sweep]
 var otherKeys = []string{
 	"duration: 1h\njobs: {trace: jobs.csv, checkpoint: 1s, gap: 2s, undo: 1s, undo_fails: 1%, deaf: 1%, cpu_bound: 1%, fails: 1%, oom: 1%, save: 1s, effects: 2, timeout: 1m, version: 2, new_version: 3}\nsupervisor: {manifest: w.yaml, select: deployment/w}\n",
 	complete("supervisor: {rollout: {max_surge: 1, max_unavailable: 50%}}\njobs: {mail: {arrivals: {poisson: 1/s}, duration: {empirical: seen.txt}}}\n"),
+	complete("supervisor: {kind: systemd, exec_stop: 3s, signal: SIGQUIT}\n"),
+	complete("supervisor: {kind: nomad, shutdown_delay: 3s, repeat: 2s}\n"),
 	complete("jobs: {mail: {arrivals: {constant: 1s}, duration: {p50: 1s, p99: 2s}}}\n"),
 	complete("jobs: {mail: {arrivals: {exponential: {mean: 1s}}, duration: {lognormal: {p50: 1s, p99: 2s}}}}\n"),
 	complete("jobs: {mail: {arrivals: {uniform: {min: 1s, max: 2s}}, duration: 0}}\n"),

@@ -17,11 +17,18 @@ func (r *reader) supervisor(k *supervisorKeys) (s model.Supervisor, replicas int
 	if k.Select.written() {
 		r.fail(k.Select.place, "chooses a workload of a manifest, which is not written", "write manifest: FILE, or drop select")
 	}
-	s = model.Supervisor{Grace: k.Grace.value, PreStop: k.PreStop.value, Rollout: r.rollout(&k.Rollout)}
-	if k.Kind.value == "plain" {
-		s.Kind = model.Plain
-		if k.PreStop.written() {
-			r.fail(k.PreStop.place, "has no meaning under kind plain", "drop it, or write kind: kubernetes")
+	s.Kind, _ = model.SupervisorNamed(k.Kind.value) // The table of keys admits no other name.
+	s.Grace, s.Rollout = r.graceOf(k, s.Kind), r.rollout(&k.Rollout)
+	s.Signal, s.Repeat = signals[k.Signal.value], k.Repeat.value
+	waits := k.waits()
+	for i := range waits {
+		w := &waits[i]
+		switch {
+		case !w.d.written():
+		case s.Kind.Habits().Before != w.key:
+			r.fail(w.d.place, "has no meaning under kind "+s.Kind.String(), "drop it, or write kind: "+w.kind.String())
+		default:
+			s.PreStop = w.d.value
 		}
 	}
 	at := k.Grace.place
@@ -32,13 +39,50 @@ func (r *reader) supervisor(k *supervisorKeys) (s model.Supervisor, replicas int
 	return s, 0
 }
 
+var signals = map[string]protocol.Signal{
+	"SIGHUP": 1, "SIGINT": protocol.SIGINT, "SIGQUIT": 3, "SIGUSR1": 10, "SIGUSR2": 12, "SIGTERM": protocol.SIGTERM, "SIGWINCH": 28,
+}
+
+// wait is a key for what the stop signal waits for, and the kind of supervisor that has it.
+type wait struct {
+	key  string
+	kind model.SupervisorKind
+	d    *duration
+}
+
+func (k *supervisorKeys) waits() []wait {
+	return []wait{
+		{"prestop", model.Kubernetes, &k.PreStop},
+		{"exec_stop", model.Systemd, &k.ExecStop},
+		{"shutdown_delay", model.Nomad, &k.ShutdownDelay},
+	}
+}
+
+// graceOf refuses what the supervisor would not keep to: it says nothing and takes its own
+// limit, which is how people find out in production.
+func (r *reader) graceOf(k *supervisorKeys, kind model.SupervisorKind) protocol.Duration {
+	h := kind.Habits()
+	grace := k.Grace.value
+	switch {
+	case !k.Grace.written():
+		return h.Grace
+	case h.Fixed() && grace != h.Grace:
+		r.fail(k.Grace.place, fmt.Sprintf("%v cannot be: %s always allows %v", grace, h.Title, h.Grace), "drop it")
+	case grace > h.Most:
+		r.fail(k.Grace.place, fmt.Sprintf("%v is more than %s allows, %v", grace, h.Title, h.Most), fmt.Sprintf("write at most %v", h.Most))
+	case grace < h.Least:
+		r.fail(k.Grace.place, fmt.Sprintf("%v is less than %s allows, %v", grace, h.Title, h.Least), fmt.Sprintf("write at least %v", h.Least))
+	}
+	return grace
+}
+
 // leavesTime refuses a grace that is over before a worker could hand anything back.
 func (r *reader) leavesTime(at place, s model.Supervisor, remedy string) {
 	grace := s.WorkerGrace()
 	reserve := reserveOf(grace)
 	switch {
 	case grace > reserve:
-	case s.PreStop > 0 && s.Grace > 0:
+	case s.PreStop > 0 && s.Grace > 0 && s.Kind == model.Kubernetes:
 		r.fail(at, fmt.Sprintf("leaves too little: grace %v less prestop %v = %v must exceed reserve %v", time.Duration(s.Grace), time.Duration(s.PreStop), time.Duration(grace), reserve), remedy+" or shorten the preStop hook")
 	default:
 		r.fail(at, fmt.Sprintf("%v must exceed reserve %v", time.Duration(s.Grace), reserve), remedy)
@@ -47,7 +91,7 @@ func (r *reader) leavesTime(at place, s model.Supervisor, remedy string) {
 
 // deployed takes everything from a Kubernetes manifest.
 func (r *reader) deployed(k *supervisorKeys) (model.Supervisor, int) {
-	for _, p := range []place{k.Kind.place, k.Grace.place, k.PreStop.place, k.Rollout.place} {
+	for _, p := range []place{k.Kind.place, k.Grace.place, k.PreStop.place, k.ExecStop.place, k.ShutdownDelay.place, k.Signal.place, k.Repeat.place, k.Rollout.place} {
 		if p.written() {
 			r.fail(p, "comes from the manifest already", "drop it, or drop manifest")
 			return model.Supervisor{}, 0

@@ -14,6 +14,10 @@ const (
 	faultCrash = iota
 	faultPause
 	faultPartition
+	faultEvict
+	faultPreempt
+
+	seatFaults
 )
 
 // gap returns the distribution of the time between two faults of one kind.
@@ -35,6 +39,15 @@ func (w *World) scheduleFaults() {
 	}
 	if f.Partition.Every > 0 {
 		w.fleet.gaps[faultPartition] = gap(f.Partition.Every)
+	}
+	if f.Evict.Every > 0 {
+		w.fleet.gaps[faultEvict] = gap(f.Evict.Every)
+	}
+	if f.Preempt.Every > 0 {
+		w.fleet.gaps[faultPreempt] = gap(f.Preempt.Every)
+	}
+	if f.ScaleIn.Every > 0 {
+		w.at(protocol.Instant(f.ScaleIn.Every), event{kind: evScaleIn})
 	}
 	if f.Slow.Every > 0 {
 		w.fleet.slowGap = gap(f.Slow.Every)
@@ -63,14 +76,14 @@ func (w *World) scheduleSeatFaults() {
 }
 
 func (w *World) nextFault(p *process, kind int, after protocol.Instant) protocol.Instant {
-	stream := [...]Stream{StreamCrash, StreamPause, StreamPartition}[kind]
+	stream := [...]Stream{StreamCrash, StreamPause, StreamPartition, StreamEvict, StreamPreempt}[kind]
 	p.faults[kind]++
 	return after.Add(protocol.Duration(w.fleet.gaps[kind].Sample(w.rnd.Draw(stream, uint64(p.seat), 2*p.faults[kind]))))
 }
 
 func (w *World) scheduleSeatFault(p *process, kind int, at protocol.Instant) {
 	if at <= w.end {
-		w.at(at, event{kind: [...]eventKind{evCrash, evPause, evPartition}[kind], seat: p.seat})
+		w.at(at, event{kind: [...]eventKind{evCrash, evPause, evPartition, evEvict, evPreempt}[kind], seat: p.seat})
 	}
 }
 

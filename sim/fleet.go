@@ -22,11 +22,13 @@ type fleet struct {
 	deploys    int32  // rollouts begun
 	rolling    bool
 	began      protocol.Instant
+	wanted     int // processes, less those that were scaled in
+	scaled     uint64
 	pods       model.Pods
 	order      []int32 // seats in the order in which the rollout stops them
 	first      int     // of order that may still have to be stopped
 
-	gaps        [3]*dist.Table // between faults of a seat, by kind
+	gaps        [seatFaults]*dist.Table // between faults of a seat, by kind
 	slowGap     *dist.Table
 	failoverGap *dist.Table
 	slowed      uint64
@@ -37,7 +39,7 @@ func (f *fleet) init(sc *model.Scenario) {
 	n := sc.Fleet.Workers
 	// Processes that are being stopped keep their seats, so a rollout may need as many again.
 	seats := 2*n + sc.Supervisor.Rollout.Surge(n)
-	f.slots = sc.Fleet.Slots
+	f.slots, f.wanted = sc.Fleet.Slots, n
 	f.procs = make([]process, seats)
 	f.empty = make([]int32, seats)
 	for i := range f.procs {
@@ -100,6 +102,7 @@ func (w *World) beginLife(p *process, generation uint32) {
 	p.execs = w.fleet.executions(p)
 	p.sent, p.answered = 0, 0
 	p.pausedUntil, p.blockedUntil = 0, 0
+	p.cause = meter.ByDeploy
 	p.member = model.Member{Seat: p.seat, Nonce: uint64(p.life), Generation: generation}
 	w.recount(p)
 	start := protocol.Duration(w.sc.Fleet.Start.Sample(w.rnd.Draw(StreamStart, uint64(p.seat), uint64(p.life))))
@@ -117,6 +120,22 @@ func (w *World) gone(p *process, cause meter.Cause) {
 	w.fleet.pods.Stopping--
 	w.fleet.empty = append(w.fleet.empty, p.seat)
 	w.advanceRollout()
+	w.topUp()
+}
+
+// topUp starts what is missing from the fleet while no rollout does so: after the node, not
+// the rollout, stopped a process. A StatefulSet waits until the seat is free.
+func (w *World) topUp() {
+	f := &w.fleet
+	if f.rolling {
+		return
+	}
+	there := f.pods.OldReady + f.pods.OldStarting + f.pods.NewReady + f.pods.NewStarting
+	if w.sc.Supervisor.Rollout.Strategy == model.OneByOne {
+		there += f.pods.Stopping
+	}
+	for ; there < f.wanted && w.startProcess(); there++ {
+	}
 }
 
 // The rollout's view of the fleet changes with every change of a process: it is taken out
@@ -193,7 +212,7 @@ func (w *World) deploy() {
 // advanceRollout makes the moves that the rollout's rules allow now.
 func (w *World) advanceRollout() {
 	f := &w.fleet
-	n := w.sc.Fleet.Workers
+	n := f.wanted
 	r := &w.sc.Supervisor.Rollout
 	for f.rolling {
 		if r.Done(n, f.pods) {
@@ -237,16 +256,29 @@ func (w *World) stopNext(ready bool) bool {
 	return false
 }
 
-// stopProcess lets the supervisor stop a process by its documented sequence.
+// stopProcess lets the supervisor stop a process by its documented sequence, as far as
+// nobody cuts it short.
 func (w *World) stopProcess(p *process) {
+	w.stopBy(p, w.cutShort(p, w.sc.Supervisor.Stop(w.now)), meter.ByDeploy)
+}
+
+// stopBy carries out a plan. From now on the process is not part of the fleet any more.
+func (w *World) stopBy(p *process, plan model.StopPlan, cause meter.Cause) {
 	w.uncount(p)
-	p.stopping = true
+	p.stopping, p.cause = true, cause
 	w.fleet.pods.Stopping++
-	plan := w.sc.Supervisor.Stop(w.now)
-	if plan.Term != protocol.Never {
-		w.at(plan.Term, event{kind: evTerm, seat: p.seat, life: p.life})
+	for _, at := range [...]protocol.Instant{plan.Term, plan.Again} {
+		if at == protocol.Never {
+			continue
+		}
+		w.at(at, event{kind: evTerm, seat: p.seat, life: p.life, ref: int32(plan.Signal)})
+		if plan.Continue {
+			w.at(at, event{kind: evContinue, seat: p.seat, life: p.life})
+		}
 	}
-	w.at(plan.Kill, event{kind: evKill, seat: p.seat, life: p.life})
+	if plan.Kill != protocol.Never {
+		w.at(plan.Kill, event{kind: evKill, seat: p.seat, life: p.life})
+	}
 }
 
 // alive reports whether the life behind a claim still runs.

@@ -26,6 +26,7 @@ type process struct {
 	blockedUntil     protocol.Instant // an execution starves the process
 	partitionedUntil protocol.Instant
 	termAt           protocol.Instant // when it was told to stop; Never before
+	killAt           protocol.Instant // when its machine is taken away, after a notice
 	sent, answered   uint64           // messages of this life, which name their draws
 
 	seat     int32
@@ -33,9 +34,10 @@ type process struct {
 	drift    int64  // of its clock, in parts per million
 	state    seatState
 	ready    bool
-	stopping bool           // chosen to be stopped; not counted as part of the fleet any more
-	causes   [4]meter.Cause // how the latest lives ended, by number
-	faults   [3]uint64      // crashes, pauses and partitions drawn so far
+	stopping bool               // chosen to be stopped; not counted as part of the fleet any more
+	cause    meter.Cause        // of a stop, while it is stopping
+	causes   [4]meter.Cause     // how the latest lives ended, by number
+	faults   [seatFaults]uint64 // faults drawn so far, by kind
 }
 
 // name identifies a life in the addresses of random numbers.
@@ -169,28 +171,46 @@ func (w *World) onUp(p *process) {
 	w.step(p, protocol.Event{Kind: protocol.Tick})
 }
 
-// onTerm delivers SIGTERM.
-func (w *World) onTerm(p *process) {
-	p.termAt = w.now
-	w.record(meter.Record{Kind: meter.StopAsked, Seat: p.seat})
-	if p.state != seatUp { // nothing runs yet that could be told
-		w.gone(p, meter.ByDeploy)
-		return
+// onTerm delivers the supervisor's stop signal, the first or a repeat.
+func (w *World) onTerm(p *process, sig protocol.Signal) {
+	w.tellToStop(p, protocol.StopBySignal(sig, protocol.Never))
+}
+
+// onNotice delivers the notice that the machine under a process will be taken away.
+func (w *World) onNotice(p *process) {
+	w.tellToStop(p, protocol.StopFrom(protocol.FromNotice, p.local(p.killAt)))
+}
+
+// onContinue delivers SIGCONT, which to a worker is the end of quiet.
+func (w *World) onContinue(p *process) {
+	if p.state == seatUp {
+		w.step(p, protocol.Event{Kind: protocol.ResumeAsked})
 	}
-	w.teach(p)
-	w.step(p, protocol.StopBySignal(protocol.SIGTERM, protocol.Never))
+}
+
+func (w *World) tellToStop(p *process, stop protocol.Event) {
+	if p.termAt == protocol.Never {
+		p.termAt = w.now
+		w.record(meter.Record{Kind: meter.StopAsked, Seat: p.seat})
+		if p.state != seatUp { // nothing runs yet that could be told
+			w.gone(p, p.cause)
+			return
+		}
+		w.teach(p)
+	}
+	w.step(p, stop)
 }
 
 // exit ends a process by its own decision.
 func (w *World) exit(p *process, e *protocol.Effect) {
 	w.record(meter.Record{Kind: meter.ProcessExited, Span: w.sinceTerm(p), Status: e.Status, Seat: p.seat})
-	w.gone(p, meter.ByDeploy)
+	w.gone(p, p.cause)
 }
 
-// kill is SIGKILL at the end of the grace.
+// kill is SIGKILL, at the end of the grace or before.
 func (w *World) kill(p *process) {
 	w.record(meter.Record{Kind: meter.ProcessKilled, Span: w.sinceTerm(p), Seat: p.seat})
-	w.gone(p, meter.ByDeploy)
+	w.gone(p, p.cause)
 }
 
 // crash ends a process by a fault. Its supervisor starts it again in its seat, unless it

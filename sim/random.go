@@ -28,6 +28,12 @@ const (
 	StreamSeed                    // seed of a machine's jitter
 	StreamMessage                 // fate of message n of a process
 	StreamAnswer                  // fate of answer n to a process
+
+	// From outside again; they stand here so that older ones keep their numbers.
+	StreamDrill   // whether and when the drain of a seat in deploy n is killed on purpose
+	StreamEvict   // gap before eviction n of a seat
+	StreamPreempt // gap before preemption n of a seat
+	StreamScaleIn // order in which scale-in n picks its victims
 )
 
 // Address names one random number.

@@ -84,9 +84,22 @@ func (w *World) causeOfSilence(seat int32, life uint64) meter.Cause {
 	case life != uint64(p.life):
 		return *p.causeOf(life)
 	case p.stopping:
-		return meter.ByDeploy
+		return p.cause
 	default:
 		return meter.ByLease
+	}
+}
+
+// causeOfStop says who stopped the life that settled a claim, be it over by now or not.
+func (w *World) causeOfStop(f *model.Fact) meter.Cause {
+	p := &w.fleet.procs[f.Seat]
+	switch ended := *p.causeOf(f.Nonce); {
+	case f.Nonce == uint64(p.life):
+		return p.cause
+	case ended == meter.ByCrash: // It crashed in its drain; most drains are those of deploys.
+		return meter.ByDeploy
+	default:
+		return ended
 	}
 }
 
@@ -97,9 +110,9 @@ func (w *World) causeOfRelease(f *model.Fact) meter.Cause {
 	case f.Reason == protocol.BecauseDistrust:
 		return meter.ByLease
 	case f.Reason == protocol.BecauseDrain || f.Reason == protocol.BecauseHurry || f.Reason == protocol.BecauseLate:
-		return meter.ByDeploy
+		return w.causeOfStop(f)
 	case w.fleet.procs[f.Seat].stopping:
-		return meter.ByDeploy
+		return w.causeOfStop(f)
 	default:
 		return meter.ByOther
 	}

@@ -21,8 +21,14 @@ const (
 	evPartition
 	evSlow
 	evFailover
+	evEvict
+	evPreempt
+	evScaleIn
+	evScaleBack
 	evUp
 	evTerm
+	evContinue
+	evNotice
 	evKill
 	evRequest
 	evHangup
@@ -43,7 +49,7 @@ type event struct {
 	seat int32
 	life uint32
 	turn uint32
-	ref  int32 // evRequest, evAnswer: the content; evArrival: the kind
+	ref  int32 // evRequest, evAnswer: the content; evArrival: the kind; evTerm: the signal; evScaleBack: how many
 }
 
 // answerNode is one event of an answer on its way to a worker; next is the one that is
@@ -177,6 +183,14 @@ func (w *World) dispatch(e event) error {
 		w.onSlow(e)
 	case evFailover:
 		w.onFailover(e)
+	case evEvict:
+		w.onEvict(e)
+	case evPreempt:
+		w.onPreempt(e)
+	case evScaleIn:
+		w.onScaleIn()
+	case evScaleBack:
+		w.onScaleBack(int(e.ref))
 	case evRequest:
 		w.onRequest(e)
 	case evHangup:
@@ -220,7 +234,11 @@ func (w *World) dispatchToProcess(e event) {
 	}
 	switch e.kind {
 	case evTerm:
-		w.onTerm(p)
+		w.onTerm(p, protocol.Signal(e.ref))
+	case evContinue:
+		w.onContinue(p)
+	case evNotice:
+		w.onNotice(p)
 	case evAnswer:
 		w.onAnswer(p, e)
 	case evSave:

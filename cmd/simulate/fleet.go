@@ -34,14 +34,25 @@ func fleetInWords(sc *model.Scenario) string {
 		s += ", up " + distribution(sc.Fleet.Start) + " after the start"
 	}
 	sup := sc.Supervisor
-	if sup.Kind == model.Kubernetes {
-		s += "; Kubernetes"
-	} else {
-		s += "; plain supervisor"
+	return s + "; " + supervisorInWords(sup)
+}
+
+func supervisorInWords(sup model.Supervisor) string {
+	title := strings.TrimPrefix(sup.Kind.Habits().Title, "a ")
+	grace := "no SIGKILL at all"
+	if sup.Allowed() != protocol.Forever {
+		grace = "grace " + short(sup.Allowed())
 	}
-	s += ", grace " + short(sup.Grace)
-	if sup.PreStop > 0 {
+	s := title + ", " + grace
+	switch {
+	case sup.PreStop <= 0:
+	case sup.Kind == model.Kubernetes:
 		s += ", of it preStop " + short(sup.PreStop)
+	case sup.Kind == model.Systemd || sup.Kind == model.Nomad:
+		s += ", after " + sup.Kind.Habits().Before + " " + short(sup.PreStop)
+	}
+	if sig := sup.StopSignal(); sig != protocol.SIGTERM {
+		s += ", " + sig.String()
 	}
 	return s
 }
@@ -157,6 +168,25 @@ func faultsInWords(f *model.Faults) string {
 	}
 	if f.Forget > 0 {
 		parts = append(parts, fmt.Sprintf("the broker forgets its last %s every %s on average", short(f.ForgetFor), short(f.Forget)))
+	}
+	if f.Drill > 0 {
+		parts = append(parts, fmt.Sprintf("%s of drains killed on purpose", percent(float64(f.Drill)/1e9)))
+	}
+	if f.Liveness > 0 {
+		parts = append(parts, "a liveness probe kills what drains for "+short(f.Liveness))
+	}
+	if f.Evict.Every > 0 {
+		parts = append(parts, fmt.Sprintf("each worker is evicted with grace %s every %s on average", short(f.Evict.Grace), short(f.Evict.Every)))
+	}
+	if f.Preempt.Every > 0 {
+		parts = append(parts, fmt.Sprintf("each worker is preempted with notice %s every %s on average", short(f.Preempt.Notice), short(f.Preempt.Every)))
+	}
+	if in := &f.ScaleIn; in.Every > 0 {
+		who := "random"
+		if in.IdleFirst {
+			who = "idle ones first"
+		}
+		parts = append(parts, fmt.Sprintf("%s (%s) scaled in every %s for %s", plural(in.Workers, "worker"), who, short(in.Every), short(in.Back)))
 	}
 	if f.DriftPPM > 0 {
 		parts = append(parts, fmt.Sprintf("clocks drift by up to %d ppm", f.DriftPPM))

@@ -1,0 +1,126 @@
+package sim
+
+import (
+	"math/bits"
+	"sort"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/meter"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// This file has the stops that no deploy asked for, and what cuts a stop short. Workers are
+// told none of it beforehand: they reckon with the grace that was configured.
+
+// drillWindow is where a drill strikes in a drain that has no end.
+const drillWindow = protocol.Minute
+
+// cutShort lets a drill or a liveness probe kill a process before its grace is over.
+func (w *World) cutShort(p *process, plan model.StopPlan) model.StopPlan {
+	f := &w.sc.Faults
+	if plan.Term == protocol.Never {
+		return plan
+	}
+	if f.Liveness > 0 {
+		plan.Kill = min(plan.Kill, plan.Term.Add(f.Liveness))
+	}
+	n := 2 * uint64(w.fleet.deploys)
+	if w.rnd.Happens(StreamDrill, uint64(p.seat), n, f.Drill) {
+		w.note("drill", p)
+		span := min(plan.Kill.Sub(plan.Term), max(w.sc.Supervisor.Allowed(), 1), drillWindow)
+		after, _ := bits.Mul64(w.rnd.Draw(StreamDrill, uint64(p.seat), n+1), uint64(span))
+		plan.Kill = plan.Term.Add(protocol.Duration(after))
+	}
+	return plan
+}
+
+// onEvict lets the node stop a process by the usual sequence, but with less grace.
+func (w *World) onEvict(e event) {
+	p := &w.fleet.procs[e.seat]
+	w.note("eviction", p)
+	if p.state != seatEmpty && !p.stopping {
+		s := w.sc.Supervisor
+		plan := s.Stop(w.now)
+		plan.Kill = min(plan.Kill, w.now.Add(w.sc.Faults.Evict.Grace))
+		w.stopBy(p, plan, meter.ByOther)
+		w.replace()
+	}
+	w.scheduleSeatFault(p, faultEvict, w.nextFault(p, faultEvict, w.now))
+}
+
+// onPreempt tells a process that its machine will be taken away, and when. One that is being
+// stopped already may be killed sooner for it.
+func (w *World) onPreempt(e event) {
+	p := &w.fleet.procs[e.seat]
+	w.note("preemption", p)
+	if p.state != seatEmpty {
+		p.killAt = w.now.Add(w.sc.Faults.Preempt.Notice)
+		if p.stopping {
+			w.at(p.killAt, event{kind: evKill, seat: p.seat, life: p.life})
+		} else {
+			w.stopBy(p, model.StopPlan{Term: protocol.Never, Again: protocol.Never, Kill: p.killAt}, meter.ByOther)
+			w.replace()
+		}
+		w.at(w.now, event{kind: evNotice, seat: p.seat, life: p.life})
+	}
+	w.scheduleSeatFault(p, faultPreempt, w.nextFault(p, faultPreempt, w.now))
+}
+
+// replace starts a process for one that the node stopped. During a rollout that is the
+// rollout's business.
+func (w *World) replace() {
+	w.advanceRollout()
+	w.topUp()
+}
+
+// onScaleIn stops a part of the fleet, by the supervisor's usual sequence.
+func (w *World) onScaleIn() {
+	f, in := &w.fleet, &w.sc.Faults.ScaleIn
+	f.scaled++
+	victims := w.victims(in.IdleFirst)
+	n := min(in.Workers, len(victims), f.wanted-1)
+	f.wanted -= n
+	for _, seat := range victims[:n] {
+		w.note("scale-in", &f.procs[seat])
+		p := &f.procs[seat]
+		w.stopBy(p, w.cutShort(p, w.sc.Supervisor.Stop(w.now)), meter.ByOther)
+	}
+	w.at(w.now.Add(in.Back), event{kind: evScaleBack, ref: int32(n)})
+	w.advanceRollout()
+	if next := w.now.Add(in.Every); next < w.end {
+		w.at(next, event{kind: evScaleIn})
+	}
+}
+
+// victims lists the seats that can be stopped, the first to go first.
+func (w *World) victims(idleFirst bool) []int32 {
+	f := &w.fleet
+	var seats []int32
+	for i := range f.procs {
+		if p := &f.procs[i]; p.state != seatEmpty && !p.stopping {
+			seats = append(seats, p.seat)
+		}
+	}
+	busy := func(seat int32) bool {
+		for i := range f.procs[seat].execs {
+			if f.procs[seat].execs[i].state != execNone {
+				return true
+			}
+		}
+		return false
+	}
+	sort.Slice(seats, func(i, j int) bool {
+		if bi, bj := busy(seats[i]), busy(seats[j]); idleFirst && bi != bj {
+			return bj
+		}
+		a, b := w.rnd.Draw(StreamScaleIn, f.scaled, uint64(seats[i])), w.rnd.Draw(StreamScaleIn, f.scaled, uint64(seats[j]))
+		return a < b || a == b && seats[i] < seats[j]
+	})
+	return seats
+}
+
+// onScaleBack starts as many processes again as a scale-in stopped.
+func (w *World) onScaleBack(n int) {
+	w.fleet.wanted += n
+	w.replace()
+}

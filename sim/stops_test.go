@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/dist"
+	"github.com/quiesce/quiesce/model/meter"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// calm is a fleet of long jobs to which nothing happens but what a test adds.
+func calm(change func(*model.Scenario)) *model.Scenario {
+	sc := smallFleet()
+	sc.Faults = model.Faults{Network: model.Network{Latency: table(dist.Constant(second / 1000))}}
+	sc.Deploys = model.Deploys{}
+	sc.Supervisor = model.Supervisor{Kind: model.Plain, Grace: 30 * protocol.Second, Rollout: sc.Supervisor.Rollout}
+	for i := range sc.Jobs {
+		sc.Jobs[i].Deaf, sc.Jobs[i].Fails, sc.Jobs[i].UndoFails = 0, 0, 0
+	}
+	change(sc)
+	return sc
+}
+
+// told is what the workers of a run were told about stopping, and how they ended.
+type told struct {
+	terms, ints, notices, resumes int
+	killed, exited                []protocol.Duration // after what they were told first
+	leastUp                       int
+}
+
+func watchStops(t *testing.T, sc *model.Scenario, policy string) (told, *meter.Row) {
+	w := newWorld(t, sc, policy, 5)
+	var s told
+	s.leastUp = sc.Fleet.Workers
+	w.Observe(func(o Observation) {
+		switch {
+		case o.Kind == SawEvent && o.Event.Kind == protocol.ResumeAsked:
+			s.resumes++
+		case o.Kind == SawEvent && o.Event.Kind == protocol.StopAsked && o.Event.Source == protocol.FromNotice:
+			s.notices++
+		case o.Kind == SawEvent && o.Event.Kind == protocol.StopAsked && o.Event.Signal == protocol.SIGINT:
+			s.ints++
+		case o.Kind == SawEvent && o.Event.Kind == protocol.StopAsked:
+			s.terms++
+		case o.Kind == SawRecord && o.Record.Kind == meter.ProcessKilled:
+			s.killed = append(s.killed, o.Record.Span)
+		case o.Kind == SawRecord && o.Record.Kind == meter.ProcessExited:
+			s.exited = append(s.exited, o.Record.Span)
+		}
+		if pods := &w.fleet.pods; o.At > protocol.Instant(protocol.Minute) {
+			s.leastUp = min(s.leastUp, pods.NewReady+pods.NewStarting+pods.OldReady+pods.OldStarting)
+		}
+	})
+	return s, run(t, w)
+}
+
+func everyTenMinutes(sc *model.Scenario) { sc.Deploys.Every = 10 * protocol.Minute }
+
+func TestSystemdSendsSIGCONTAfterEverySIGTERM(t *testing.T) {
+	s, _ := watchStops(t, calm(func(sc *model.Scenario) { everyTenMinutes(sc); sc.Supervisor.Kind = model.Systemd }), "hybrid")
+	assert.Equal(t, 36, s.terms, "three deploys of twelve workers; the fourth is at the end")
+	assert.Equal(t, s.terms, s.resumes)
+	assert.Empty(t, s.killed)
+}
+
+func TestNomadSendsSIGINT(t *testing.T) {
+	s, _ := watchStops(t, calm(func(sc *model.Scenario) {
+		everyTenMinutes(sc)
+		sc.Supervisor.Kind, sc.Supervisor.PreStop = model.Nomad, 2*protocol.Second
+	}), "hybrid")
+	assert.Equal(t, 36, s.ints)
+	assert.Zero(t, s.terms)
+}
+
+func TestARepeatAfterMoreThanASecondHurriesTheDrain(t *testing.T) {
+	slowest := func(repeat protocol.Duration) protocol.Duration {
+		s, _ := watchStops(t, calm(func(sc *model.Scenario) {
+			everyTenMinutes(sc)
+			sc.Supervisor.Kind, sc.Supervisor.Repeat = model.Heroku, repeat
+			sc.Jobs[0].Work = table(dist.Constant(60 * second))
+		}), "hybrid")
+		assert.Greater(t, s.terms, 40, "most workers hear it twice")
+		longest := protocol.Duration(0)
+		for _, d := range s.exited {
+			longest = max(longest, d)
+		}
+		return longest
+	}
+	assert.Greater(t, slowest(0), 20*protocol.Second, "Heroku's own repeat counts with the first")
+	assert.Less(t, slowest(3*protocol.Second), 6*protocol.Second)
+}
+
+func TestADrillKillsAsManyDrainsAsItSays(t *testing.T) {
+	s, _ := watchStops(t, calm(func(sc *model.Scenario) {
+		everyTenMinutes(sc)
+		sc.Faults.Drill = model.Certain
+		sc.Jobs[0].Work = table(dist.Constant(60 * second))
+	}), "finish-only")
+	require.NotEmpty(t, s.killed)
+	early := 0
+	for _, d := range s.killed {
+		if d < 29*protocol.Second {
+			early++
+		}
+	}
+	assert.Greater(t, early, len(s.killed)*3/4, "killed at any instant of the grace, not at its end")
+}
+
+func TestALivenessProbeKillsWhatDrainsTooLong(t *testing.T) {
+	s, _ := watchStops(t, calm(func(sc *model.Scenario) {
+		everyTenMinutes(sc)
+		sc.Faults.Liveness = 7 * protocol.Second
+		sc.Jobs[0].Work = table(dist.Constant(60 * second))
+	}), "finish-only")
+	require.NotEmpty(t, s.killed)
+	for _, d := range s.killed {
+		assert.Equal(t, 7*protocol.Second, d)
+	}
+}
+
+func TestAnEvictionLeavesLessGraceThanTheWorkerWasTold(t *testing.T) {
+	s, _ := watchStops(t, calm(func(sc *model.Scenario) {
+		sc.Faults.Evict = model.Eviction{Every: 30 * protocol.Minute, Grace: 3 * protocol.Second}
+		sc.Jobs[0].Work = table(dist.Constant(60 * second))
+	}), "hybrid")
+	require.NotEmpty(t, s.killed)
+	for _, d := range s.killed {
+		assert.Equal(t, 3*protocol.Second, d)
+	}
+	assert.GreaterOrEqual(t, s.leastUp, 12, "whoever is evicted is replaced at once")
+}
+
+func TestAPreemptionTellsTheWorkerWhenItEnds(t *testing.T) {
+	s, _ := watchStops(t, calm(func(sc *model.Scenario) {
+		sc.Faults.Preempt = model.Preemption{Every: 30 * protocol.Minute, Notice: 12 * protocol.Second}
+		sc.Jobs[0].Work = table(dist.Constant(60 * second))
+	}), "hybrid")
+	assert.Greater(t, s.notices, 5)
+	assert.Zero(t, s.terms)
+	assert.Empty(t, s.killed, "who knows the instant is gone before it")
+	for _, d := range s.exited {
+		assert.Less(t, d, 12*protocol.Second)
+	}
+	deaf, _ := watchStops(t, calm(func(sc *model.Scenario) {
+		sc.Faults.Preempt = model.Preemption{Every: 30 * protocol.Minute, Notice: 12 * protocol.Second}
+	}), "deaf")
+	require.NotEmpty(t, deaf.killed)
+	for _, d := range deaf.killed {
+		assert.Equal(t, 12*protocol.Second, d)
+	}
+}
+
+func TestAScaleInTakesIdleWorkersFirstIfItCan(t *testing.T) {
+	interrupted := func(idle bool) int64 {
+		s, row := watchStops(t, calm(func(sc *model.Scenario) {
+			sc.Faults.ScaleIn = model.ScaleIn{Every: 5 * protocol.Minute, Workers: 3, Back: 2 * protocol.Minute, IdleFirst: idle}
+			sc.Jobs = sc.Jobs[:1]
+			sc.Jobs[0].Arrivals, sc.Jobs[0].Work = table(dist.Constant(10*second)), table(dist.Constant(60*second))
+		}), "hybrid")
+		assert.Equal(t, 21, s.terms, "seven scale-ins of three; the eighth is at the end")
+		assert.Equal(t, 9, s.leastUp)
+		return row.ByReason[protocol.BecauseDrain]
+	}
+	assert.Zero(t, interrupted(true), "six jobs at a time leave six of twelve workers idle")
+	assert.Greater(t, interrupted(false), int64(5))
+}
+
+func TestStopsOfNodesAreTheSameInEveryRun(t *testing.T) {
+	everything := func() *model.Scenario {
+		sc := smallFleet()
+		sc.Supervisor.Kind, sc.Supervisor.Repeat = model.Systemd, 2*protocol.Second
+		sc.Faults.Drill, sc.Faults.Liveness = 200_000_000, 10*protocol.Second
+		sc.Faults.Evict = model.Eviction{Every: 20 * protocol.Minute, Grace: 3 * protocol.Second}
+		sc.Faults.Preempt = model.Preemption{Every: 20 * protocol.Minute, Notice: 12 * protocol.Second}
+		sc.Faults.ScaleIn = model.ScaleIn{Every: 7 * protocol.Minute, Workers: 3, Back: 2 * protocol.Minute}
+		return sc
+	}
+	for _, policy := range model.PresetNames() {
+		for seed := range uint64(4) {
+			first, again := run(t, newWorld(t, everything(), policy, seed)), run(t, newWorld(t, everything(), policy, seed))
+			assert.Equal(t, first.TraceHash, again.TraceHash, "policy %s seed %d", policy, seed)
+		}
+	}
+}
