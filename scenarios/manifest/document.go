@@ -18,6 +18,7 @@ type document struct {
 	name       string
 	namespace  string
 	line       int
+	load       func() (*Workload, error) // reads what is no Kubernetes object; nil for those that are
 }
 
 func (d document) String() string { return strings.ToLower(d.kind) + "/" + d.name }
@@ -25,9 +26,15 @@ func (d document) String() string { return strings.ToLower(d.kind) + "/" + d.nam
 // documents returns the workloads of the file. Objects of other kinds are passed over, unless
 // there is nothing else: then the error tells what was found instead.
 func (s *source) documents() ([]document, error) {
+	if f := s.textFormat(); f != nil {
+		return f.read(s)
+	}
 	roots, err := s.roots()
 	if err != nil {
 		return nil, err
+	}
+	if docs, err, ok := s.yamlFormat(roots); ok {
+		return docs, err
 	}
 	var workloads, others []document
 	for _, root := range roots {
@@ -37,6 +44,9 @@ func (s *source) documents() ([]document, error) {
 			return nil, err
 		case doc.kind == "":
 			continue
+		case isCloudRun(doc.kind, doc.apiVersion):
+			doc.load = func() (*Workload, error) { return s.cloudRun(doc) }
+			workloads = append(workloads, doc)
 		case isWorkload(doc.kind, doc.apiVersion):
 			workloads = append(workloads, doc)
 		default:
@@ -56,7 +66,12 @@ func (s *source) documents() ([]document, error) {
 // is: kubectl writes none, and an alias could make one that contains itself.
 func (s *source) roots() ([]*yaml.Node, error) {
 	var roots []*yaml.Node
-	dec := yaml.NewDecoder(bytes.NewReader(s.data))
+	data := s.data
+	if text := bytes.TrimSpace(data); text[0] == '{' || text[0] == '[' {
+		// JSON may be indented with tabs, which YAML refuses; inside of its strings there are none.
+		data = bytes.ReplaceAll(data, []byte{'\t'}, []byte{' '})
+	}
+	dec := yaml.NewDecoder(bytes.NewReader(data))
 	for {
 		var doc yaml.Node
 		err := dec.Decode(&doc)
@@ -97,7 +112,10 @@ func (s *source) head(node *yaml.Node) (document, error) {
 	if _, ok := kinds[doc.kind]; ok {
 		doc.apiVersion = r.text(node, "apiVersion")
 	}
-	if isWorkload(doc.kind, doc.apiVersion) {
+	if doc.kind == "Service" || doc.kind == "WorkerPool" {
+		doc.apiVersion = r.plainText(node, "apiVersion")
+	}
+	if isWorkload(doc.kind, doc.apiVersion) || isCloudRun(doc.kind, doc.apiVersion) {
 		meta := r.mapping(node, "metadata")
 		doc.namespace = r.name(meta, "namespace")
 		if doc.name = r.name(meta, "name"); doc.name == "" {

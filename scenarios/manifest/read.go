@@ -13,6 +13,9 @@ const defaultGrace = 30 * time.Second
 
 // read turns one document into a workload.
 func read(src *source, doc document) (*Workload, error) {
+	if doc.load != nil {
+		return doc.load()
+	}
 	r := &reader{src: src, lines: make(map[string]int)}
 	w := &Workload{File: src.file, Line: doc.line, Kind: doc.kind, Name: doc.name,
 		Namespace: doc.namespace, APIVersion: doc.apiVersion, Lines: r.lines}

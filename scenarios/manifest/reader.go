@@ -200,3 +200,11 @@ func resolve(node *yaml.Node) *yaml.Node {
 func isNull(node *yaml.Node) bool {
 	return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
 }
+
+// result is what came of reading a workload: itself, or the first problem.
+func (r *reader) result(w *Workload) (*Workload, error) {
+	if r.err != nil {
+		return nil, r.err
+	}
+	return w, nil
+}

@@ -17,6 +17,8 @@ type source struct {
 	file string
 	data []byte
 	rows []string // filled by row
+
+	renderer string // how variables are filled in, where the format has a way of its own
 }
 
 // newSource refuses what cannot be text before any parser sees it.

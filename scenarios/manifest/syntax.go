@@ -16,7 +16,7 @@ var (
 )
 
 // syntaxError explains why a file is not YAML. The reasons are tried from the most to the least
-// telling: another format, a template, a tab, and only then the parser's own words.
+// telling: a template, a tab, and only then the parser's own words.
 func (s *source) syntaxError(err error) error {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 1
@@ -29,9 +29,6 @@ func (s *source) syntaxError(err error) error {
 	}
 	line = min(line, len(s.lines()))
 
-	if format := s.foreignText(); format != "" {
-		return s.looksLike(format)
-	}
 	if l, tagLine, column, found := s.strayTag(line); found {
 		return s.at(tagLine, column, "", fmt.Sprintf("%s stands here, so this is a template and not YAML yet (line %d: %s)",
 			s.dialect(l).tag, line, message), s.renderRemedy(l))

@@ -97,6 +97,9 @@ func (s *source) dialect(l language) language {
 }
 
 func (s *source) renderRemedy(l language) string {
+	if l == envsubst && s.renderer != "" {
+		return s.renderer
+	}
 	return strings.ReplaceAll(s.dialect(l).remedy, "%s", s.file)
 }
 

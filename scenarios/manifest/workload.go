@@ -1,6 +1,14 @@
 package manifest
 
-import "time"
+import (
+	"math"
+	"time"
+
+	"github.com/quiesce/quiesce/model"
+)
+
+// Forever is the grace of a supervisor that sends no SIGKILL.
+const Forever time.Duration = math.MaxInt64
 
 // StrategyType says how a rollout replaces pods.
 type StrategyType string
@@ -20,16 +28,22 @@ type Workload struct {
 	Namespace  string // empty when not written
 	APIVersion string
 
+	Supervisor model.SupervisorKind // who stops the workers; Kubernetes is the zero value
+
 	Replicas int // for a Job the pods that run side by side
 	Strategy Strategy
 
-	Grace     time.Duration // between the decision to stop and SIGKILL, preStop hooks included
+	// Grace is what is written, even if the supervisor allows less or more: between the
+	// decision to stop and SIGKILL under Kubernetes, preStop hooks included; elsewhere
+	// between the stop signal and SIGKILL.
+	Grace     time.Duration
+	GraceKey  string // what it is called; empty for Kubernetes' terminationGracePeriodSeconds
 	GraceSet  bool
 	GraceLine int // 0 when not set
 
 	PreStop         []Hook        // at most one per container, in the order of Containers
-	PreStopDuration time.Duration // the longest known one; hooks of one pod run side by side
-	StopSignal      string        // lifecycle.stopSignal; empty leaves it to the image, then SIGTERM
+	PreStopDuration time.Duration // the longest known one; also ExecStop under systemd and shutdown_delay under Nomad
+	StopSignal      string        // such as SIGINT; empty leaves it to the supervisor and the image
 
 	MinReadySeconds         int
 	ProgressDeadlineSeconds int           // 0 means none

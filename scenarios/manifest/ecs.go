@@ -1,0 +1,182 @@
+package manifest
+
+import (
+	"fmt"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/quiesce/quiesce/model"
+)
+
+// ECS has what stops a worker in one file and how a fleet is replaced in another: a task
+// definition (containers and their stopTimeout) and a service (number of tasks and
+// deploymentConfiguration). Either is read, and the rest is assumed. The sources are "Amazon
+// ECS task definition parameters" and "Amazon ECS service definition parameters".
+
+const (
+	renderECS = "fill it in first, for example: envsubst < task.json.tpl > task.json"
+	// stopTimeout is the key of a container's grace.
+	stopTimeout = "stopTimeout"
+)
+
+// ecsContainer is what a container definition says about its end.
+type ecsContainer struct {
+	name      string
+	essential bool
+	grace     time.Duration
+	line      int // of stopTimeout; 0 when not written
+}
+
+// ecsRollout is how a service replaces its tasks.
+type ecsRollout struct {
+	tasks            int
+	minimum, maximum int // healthy percent
+}
+
+// ecsTask reads a task definition, as the API and `aws ecs register-task-definition` take it.
+func (s *source) ecsTask(root *yaml.Node) ([]document, error) {
+	s.renderer = renderECS
+	r := &reader{src: s}
+	name := r.text(root, "family")
+	if name == "" {
+		name = "task"
+	}
+	doc := document{kind: "task", name: name, line: root.Line, node: root}
+	fargate := false
+	for _, item := range r.items(root, "requiresCompatibilities") {
+		fargate = fargate || item.Value == "FARGATE"
+	}
+	doc.load = func() (*Workload, error) {
+		return s.ecsWorkload(&doc, fargate, r.child(root, "containerDefinitions"))
+	}
+	return []document{doc}, r.err
+}
+
+// ecsContainers reads a bare list of container definitions, as Terraform takes it from a file.
+func (s *source) ecsContainers(root *yaml.Node) ([]document, error) {
+	s.renderer = renderECS
+	doc := document{kind: "task", name: "task", line: root.Line, node: root}
+	if len(root.Content) > 0 {
+		if name := (&reader{src: s}).plainText(resolve(root.Content[0]), "name"); name != "" {
+			doc.name = name
+		}
+	}
+	doc.load = func() (*Workload, error) { return s.ecsWorkload(&doc, false, root) }
+	return []document{doc}, nil
+}
+
+func (s *source) ecsWorkload(doc *document, fargate bool, list *yaml.Node) (*Workload, error) {
+	kind := model.ECS
+	if fargate {
+		kind = model.Fargate
+	}
+	w := s.begin(doc, kind, stopTimeout)
+	r := &reader{src: s, lines: w.Lines}
+	if list.Kind != yaml.SequenceNode {
+		r.fail(list, "containerDefinitions", "is not a list", "write the containers in [ ]")
+		return nil, r.err
+	}
+	var containers []ecsContainer
+	for _, item := range list.Content {
+		containers = append(containers, r.ecsContainer(resolve(item)))
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	w.ecs(containers, nil)
+	return w, nil
+}
+
+func (r *reader) ecsContainer(node *yaml.Node) ecsContainer {
+	c := ecsContainer{essential: true}
+	c.name = r.text(node, "name")
+	if essential := r.child(node, "essential"); essential != nil {
+		c.essential = essential.Value != "false"
+	}
+	r.prefix = "containers/" + c.name + "/"
+	c.grace = r.seconds(node, stopTimeout, 0)
+	c.line = r.lines[r.prefix+stopTimeout]
+	r.prefix = ""
+	return c
+}
+
+// ecs puts containers and rollout together; rollout may be nil. The worker is the first
+// essential container: when it ends the task does.
+func (w *Workload) ecs(containers []ecsContainer, rollout *ecsRollout) {
+	var worker *ecsContainer
+	for i := range containers {
+		w.Containers = append(w.Containers, containers[i].name)
+		if worker == nil && containers[i].essential {
+			worker = &containers[i]
+		}
+	}
+	if worker == nil && len(containers) > 0 {
+		worker = &containers[0]
+	}
+	if worker != nil {
+		if worker.line > 0 {
+			w.setGrace(worker.grace, worker.line)
+		}
+		if len(containers) > 1 {
+			w.note("container %s is taken for the worker, the first essential one of %d", worker.name, len(containers))
+		}
+	}
+	if w.Supervisor == model.ECS && w.Grace > 2*time.Minute {
+		w.note("stopTimeout %s is taken as it is; on Fargate the most would be 2m0s (requiresCompatibilities does not say FARGATE)", w.Grace)
+	}
+	w.ecsReplace(rollout)
+	w.close()
+}
+
+// ecsReplace turns the percentages of healthy tasks into numbers of tasks. ECS rounds the
+// maximum down and the minimum up.
+func (w *Workload) ecsReplace(r *ecsRollout) {
+	if r == nil {
+		r = &ecsRollout{tasks: 1, minimum: 100, maximum: 200}
+		w.note("the service is not in this file; one task assumed, minimumHealthyPercent 100, maximumPercent 200")
+	}
+	w.Replicas = r.tasks
+	healthy := (r.minimum*r.tasks + 99) / 100
+	w.Strategy = Strategy{Type: RollingUpdate,
+		MaxSurge:       IntOrPercent{Value: max(r.maximum*r.tasks/100-r.tasks, 0)},
+		MaxUnavailable: IntOrPercent{Value: max(r.tasks-healthy, 0)}}
+	if w.Strategy.MaxSurge.Value == 0 && w.Strategy.MaxUnavailable.Value == 0 && r.tasks > 0 {
+		w.note("minimumHealthyPercent %d and maximumPercent %d let no task be replaced; one at a time assumed", r.minimum, r.maximum)
+	}
+}
+
+// ecsService reads a service definition, which says nothing about the grace.
+func (s *source) ecsService(root *yaml.Node) ([]document, error) {
+	s.renderer = renderECS
+	r := &reader{src: s}
+	doc := document{kind: "ecs-service", name: r.text(root, "serviceName"), line: root.Line, node: root}
+	if doc.name == "" {
+		doc.name = "service"
+	}
+	doc.load = func() (*Workload, error) { return s.ecsServiceWorkload(&doc) }
+	return []document{doc}, r.err
+}
+
+func (s *source) ecsServiceWorkload(doc *document) (*Workload, error) {
+	w := s.begin(doc, model.ECS, stopTimeout)
+	r := &reader{src: s, lines: w.Lines}
+	if r.choice(doc.node, "launchType", "EC2", "EC2", "FARGATE", "EXTERNAL") == "FARGATE" {
+		w.Supervisor = model.Fargate
+	}
+	config := r.mapping(doc.node, "deploymentConfiguration")
+	rollout := ecsRollout{
+		tasks:   r.count(doc.node, "desiredCount", 1),
+		minimum: r.count(config, "minimumHealthyPercent", 100),
+		maximum: r.count(config, "maximumPercent", 200),
+	}
+	if r.err == nil && rollout.tasks > 0 && rollout.maximum > 1000 {
+		r.fail(r.child(config, "maximumPercent"), "maximumPercent", fmt.Sprintf("%d is more than 1000", rollout.maximum), "write a percentage such as 200")
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	w.note("stopTimeout stands in the task definition, which is another file")
+	w.ecs(nil, &rollout)
+	return w, nil
+}

@@ -1,0 +1,218 @@
+package manifest
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/quiesce/quiesce/model"
+)
+
+const renderNomad = "let Nomad work it out and name the result: nomad job run -output job.nomad > job.json"
+
+// packTag matches the tags of nomad-pack templates, which are no HCL.
+var packTag = regexp.MustCompile(`\[\[-?\s*(\.|[a-zA-Z]+\s+["$.(]|(end|else|range|if)\b).*`)
+
+// nomad lists the tasks of a Nomad job file in HCL (Nomad documentation, "Job Specification").
+func (s *source) nomad() ([]document, error) {
+	if at := packTag.FindIndex(s.data); at != nil {
+		line, column := s.position(at[0])
+		return nil, s.at(line, column, "", "a nomad-pack template tag stands here, so this is not a job file yet: "+clip(string(s.data[at[0]:at[1]])),
+			"render it first: nomad-pack render PACK --to-dir rendered")
+	}
+	root, err := s.hcl()
+	if err != nil {
+		return nil, err
+	}
+	jobs := root.named("job")
+	if len(jobs) == 0 {
+		return nil, s.refuse("has no job block", `write job "name" { … }`)
+	}
+	h := &hclReader{src: s, root: root, tool: renderNomad}
+	var docs []document
+	for _, job := range jobs {
+		groups := job.named("group")
+		if len(job.named("task")) > 0 { // A task right in the job is a group of its own.
+			groups = append(groups, &hclBlock{kind: "group", labels: job.labels, blocks: job.blocks, line: job.line, column: job.column})
+		}
+		for _, group := range groups {
+			for _, task := range group.named("task") {
+				if len(task.named("lifecycle")) > 0 {
+					continue // It runs before, or beside, or after the workers.
+				}
+				doc := document{kind: "task", name: task.label(), namespace: group.label(), line: task.line}
+				doc.load = func() (*Workload, error) { return h.nomadTask(&doc, job, group, task) }
+				docs = append(docs, doc)
+			}
+		}
+	}
+	if len(docs) == 0 {
+		return nil, s.refuse("has no task", "write job, group and task blocks")
+	}
+	return docs, nil
+}
+
+// nomadSettings is what a job file says, in HCL or JSON.
+type nomadSettings struct {
+	driver    string
+	jobType   string
+	parallel  int // max_parallel; 0 is all at once
+	healthy   time.Duration
+	groupWait time.Duration // shutdown_delay of the group, before that of the task
+	taskWait  time.Duration
+}
+
+func (h *hclReader) nomadTask(doc *document, job, group, task *hclBlock) (*Workload, error) {
+	w := h.src.begin(doc, model.Nomad, "kill_timeout")
+	w.Namespace = doc.namespace
+	h = &hclReader{src: h.src, root: h.root, tool: h.tool, w: w}
+	n := nomadSettings{jobType: h.text(job, "type", "service"), driver: h.text(task, "driver", ""), parallel: 1}
+	if d, ok := h.duration(task, "kill_timeout"); ok {
+		w.setGrace(d, w.Lines["kill_timeout"])
+	}
+	if text := h.text(task, "kill_signal", ""); text != "" {
+		name, ok := signalOf(text)
+		if v, _ := task.attr("kill_signal"); !ok {
+			h.fail(v, "kill_signal", fmt.Sprintf("%q is not a signal", text), `write a name such as "SIGTERM"`)
+		}
+		w.StopSignal = name
+	}
+	n.groupWait, _ = h.duration(group, "shutdown_delay")
+	n.taskWait, _ = h.duration(task, "shutdown_delay")
+	w.Replicas = h.count(group, "count", 1)
+	// What the group says of the update goes before what the job says.
+	for _, outer := range []*hclBlock{job, group} {
+		for _, update := range outer.named("update") {
+			n.parallel = h.count(update, "max_parallel", n.parallel)
+			if d, ok := h.duration(update, "min_healthy_time"); ok {
+				n.healthy = d
+			}
+			if v, ok := update.attr("canary"); ok && v.text != "0" {
+				w.note("the canaries of line %d are not simulated", v.line)
+			}
+		}
+	}
+	if h.err != nil {
+		return nil, h.err
+	}
+	w.nomad(n)
+	return w, nil
+}
+
+// nomad says what the settings mean together. An update stops an allocation before it starts the
+// one in its place.
+func (w *Workload) nomad(n nomadSettings) {
+	if w.Lines["count"] == 0 {
+		w.note("count is not set; 1 assumed")
+	}
+	w.PreStopDuration = n.groupWait + n.taskWait
+	if n.driver == "docker" && w.StopSignal == "" {
+		w.StopSignal = "SIGTERM"
+		w.note("kill_signal is not set; SIGTERM assumed, unless the image says otherwise")
+	}
+	switch n.jobType {
+	case "system", "sysbatch":
+		w.note("a %s job runs once per node; %d assumed", n.jobType, w.Replicas)
+	case "batch":
+		w.note("a batch job is not updated in place of its running tasks by Nomad; one at a time is assumed")
+	}
+	at := n.parallel
+	if at == 0 {
+		at = w.Replicas
+	}
+	w.Strategy = Strategy{Type: RollingUpdate, MaxUnavailable: IntOrPercent{Value: min(at, max(w.Replicas, 1))}}
+	w.MinReadySeconds = int(n.healthy / time.Second)
+	w.close()
+}
+
+// hclReader takes values out of blocks. It keeps the first problem, as reader does.
+type hclReader struct {
+	src  *source
+	root *hclBlock
+	tool string // how expressions are worked out
+	w    *Workload
+	err  error
+}
+
+func (h *hclReader) fail(v hclValue, field, problem, remedy string) {
+	if h.err == nil {
+		h.err = h.src.at(v.line, v.column, field, problem, remedy)
+	}
+}
+
+var variable = regexp.MustCompile(`^(?:\$\{\s*)?var\.([A-Za-z0-9_-]+)(?:\s*\})?$`)
+
+// literal returns a value that is needed. A variable has its default; any other expression is
+// for the tool that the file is written for.
+func (h *hclReader) literal(b *hclBlock, name string) (hclValue, bool) {
+	v, ok := b.attr(name)
+	if !ok || h.err != nil {
+		return hclValue{}, false
+	}
+	h.mark(name, v.line)
+	if v.kind != hclDynamic && v.kind != hclCall {
+		return v, true
+	}
+	if m := variable.FindStringSubmatch(v.text); m != nil && v.kind == hclDynamic {
+		for _, block := range h.root.named("variable") {
+			if def, ok := block.attr("default"); ok && block.label() == m[1] && def.kind != hclDynamic && def.kind != hclCall {
+				h.w.note("%s is var.%s, whose default is used", name, m[1])
+				def.line, def.column = v.line, v.column
+				return def, true
+			}
+		}
+	}
+	text := v.text
+	if v.kind == hclCall {
+		text += "(…)"
+	}
+	h.fail(v, name, "is an expression, "+clip(text), h.tool)
+	return hclValue{}, false
+}
+
+func (h *hclReader) mark(name string, line int) {
+	if h.w != nil {
+		h.w.Lines[name] = line
+	}
+}
+
+func (h *hclReader) text(b *hclBlock, name, fallback string) string {
+	v, ok := h.literal(b, name)
+	if !ok {
+		return fallback
+	}
+	if v.kind != hclText {
+		h.fail(v, name, "is not text", `put it in quotes`)
+	}
+	return v.text
+}
+
+func (h *hclReader) count(b *hclBlock, name string, fallback int) int {
+	v, ok := h.literal(b, name)
+	if !ok {
+		return fallback
+	}
+	n, err := strconv.Atoi(v.text)
+	if err != nil || n < 0 || n > 1<<30 || v.kind != hclNumber && v.kind != hclText {
+		h.fail(v, name, "is not a whole number", "write a number such as 1")
+	}
+	return n
+}
+
+// duration reads text such as "25s"; a bare number is nanoseconds to Nomad, which nobody means.
+func (h *hclReader) duration(b *hclBlock, name string) (time.Duration, bool) {
+	v, ok := h.literal(b, name)
+	if !ok {
+		return 0, false
+	}
+	d, problem, remedy := parseGoDuration(v.text)
+	if problem == "" && v.kind != hclText {
+		problem, remedy = "is not a duration", `write one in quotes, such as "30s"`
+	}
+	if problem != "" {
+		h.fail(v, name, problem, remedy)
+		return 0, false
+	}
+	return d, true
+}

@@ -1,0 +1,180 @@
+package manifest
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/quiesce/quiesce/model"
+)
+
+// systemd reads a service unit, after systemd.service(5), systemd.kill(5) and systemd.time(7).
+// Drop-ins are other files: `systemctl cat UNIT > unit.service` puts them all into one.
+func (s *source) systemd() ([]document, error) {
+	settings, sections, err := s.ini(systemdINI)
+	if err != nil {
+		return nil, err
+	}
+	doc := document{kind: "unit", name: strings.TrimSuffix(filepath.Base(s.file), ".service")}
+	for _, section := range sections {
+		if section.section == "Service" && doc.line == 0 {
+			doc.line = section.line
+		}
+	}
+	if doc.line == 0 {
+		return nil, s.refuse("has no [Service] section, so it starts and stops no process", "name the .service unit")
+	}
+	doc.load = func() (*Workload, error) { return s.systemdService(&doc, settings) }
+	return []document{doc}, nil
+}
+
+// unit is a service unit while it is read. Of a setting that is written several times the last
+// one counts, except for commands, which add up; an empty one takes back those before it.
+type unit struct {
+	src       *source
+	w         *Workload
+	killMode  string
+	noSIGKILL bool
+	restart   setting // RestartKillSignal, which is what a deploy's restart sends
+	execStop  []setting
+	oneshot   bool
+}
+
+func (s *source) systemdService(doc *document, settings []setting) (*Workload, error) {
+	u := &unit{src: s, w: s.begin(doc, model.Systemd, "TimeoutStopSec"), killMode: "control-group"}
+	u.w.Strategy.Type, u.w.RestartPolicy = Recreate, "no"
+	for _, at := range settings {
+		if at.section != "Service" {
+			continue
+		}
+		if err := u.read(at); err != nil {
+			return nil, err
+		}
+	}
+	if u.restart.value != "" {
+		if err := u.stopSignal(u.restart); err != nil {
+			return nil, err
+		}
+	}
+	u.finish()
+	return u.w, nil
+}
+
+func (u *unit) read(at setting) error {
+	switch at.key {
+	case "TimeoutStopSec", "TimeoutSec":
+		return u.timeout(at)
+	case "KillSignal":
+		return u.stopSignal(at)
+	case "RestartKillSignal":
+		u.restart = at
+	case "KillMode":
+		return u.mode(at)
+	case "SendSIGKILL":
+		return u.sendSIGKILL(at)
+	case "ExecStop":
+		if at.value == "" {
+			u.execStop = nil
+		} else {
+			u.execStop = append(u.execStop, at)
+		}
+	case "Restart":
+		u.w.RestartPolicy = at.value
+	case "Type":
+		u.oneshot = at.value == "oneshot"
+	}
+	return nil
+}
+
+func (u *unit) refuse(at setting, problem, remedy string) error {
+	return u.src.at(at.line, at.column, at.key, problem, remedy)
+}
+
+// timeout takes the stop's part of TimeoutStopSec or TimeoutSec; 0 is infinity.
+func (u *unit) timeout(at setting) error {
+	if at.value == "" {
+		u.w.GraceSet, u.w.GraceLine, u.w.Grace = false, 0, time.Duration(model.Systemd.Habits().Grace)
+		return nil
+	}
+	d, problem := timeSpan(at.value)
+	if problem != "" {
+		return u.refuse(at, problem, "write one such as 90, 2min 30s or infinity")
+	}
+	if d == 0 {
+		d = Forever
+	}
+	u.w.GraceKey = at.key
+	u.w.setGrace(d, at.line)
+	return nil
+}
+
+func (u *unit) stopSignal(at setting) error {
+	name, ok := signalOf(at.value)
+	if !ok {
+		return u.refuse(at, fmt.Sprintf("%q is not a signal", at.value), "write a name such as SIGTERM")
+	}
+	u.w.StopSignal, u.w.Lines[at.key] = name, at.line
+	return nil
+}
+
+// mode refuses KillMode=none: nobody is told to stop and nobody is killed, so there is no drain.
+func (u *unit) mode(at setting) error {
+	switch at.value {
+	case "control-group", "mixed", "process":
+		u.killMode = at.value
+		u.w.Lines[at.key] = at.line
+		return nil
+	case "none":
+		return u.refuse(at, "is none: systemd sends no signal at all, the process lives on after a stop, and there is no drain to look at",
+			"write KillMode=mixed or control-group")
+	}
+	return u.refuse(at, fmt.Sprintf("%q is not known", at.value), "write control-group, mixed or process")
+}
+
+func (u *unit) sendSIGKILL(at setting) error {
+	switch strings.ToLower(at.value) {
+	case "yes", "true", "on", "1":
+		u.noSIGKILL = false
+	case "no", "false", "off", "0":
+		u.noSIGKILL = true
+		u.w.Lines[at.key] = at.line
+	default:
+		return u.refuse(at, fmt.Sprintf("%q is neither yes nor no", at.value), "write yes or no")
+	}
+	return nil
+}
+
+// finish says what several settings mean together.
+func (u *unit) finish() {
+	w := u.w
+	if u.noSIGKILL {
+		line := w.Lines["SendSIGKILL"]
+		w.note("SendSIGKILL=no: whatever is left after %s is not killed", w.GraceKey)
+		w.setGrace(Forever, line)
+	}
+	for _, at := range u.execStop {
+		words := strings.Fields(strings.TrimLeft(at.value, "-@:+!|"))
+		d, known, more := commandSleep(words)
+		w.PreStopDuration += d
+		switch {
+		case !known:
+			w.note("ExecStop on line %d runs before the stop signal, for an unknown time; 0s assumed", at.line)
+		case more:
+			w.note("ExecStop on line %d sleeps %s and does more; %s assumed, at least", at.line, d, d)
+		}
+		w.Lines["ExecStop"] = at.line
+	}
+	switch u.killMode {
+	case "control-group":
+		w.note("KillMode control-group: the signal goes to every process of the unit, the worker's children too")
+	case "mixed":
+		w.note("KillMode mixed: the signal goes to the main process; what is left when it exits is killed at once")
+	case "process":
+		w.note("KillMode process: the signal and SIGKILL go to the main process alone; its children live on")
+	}
+	if u.oneshot {
+		w.note("Type oneshot runs to its end and is no worker that waits for jobs")
+	}
+	w.close()
+}

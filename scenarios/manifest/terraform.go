@@ -1,0 +1,158 @@
+package manifest
+
+import (
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/quiesce/quiesce/model"
+)
+
+const renderTerraform = "let Terraform work it out: terraform show -json, or aws ecs describe-task-definition once it is applied"
+
+// terraform reads ECS task definitions and services out of a Terraform file, as far as what is
+// needed is written plainly in it. There is one workload per service, and one per task
+// definition that no service of the file names.
+func (s *source) terraform() ([]document, error) {
+	root, err := s.hcl()
+	if err != nil {
+		return nil, err
+	}
+	tasks := make(map[string]*hclBlock)
+	var services, lonely []*hclBlock
+	for _, resource := range root.named("resource") {
+		switch {
+		case len(resource.labels) != 2:
+		case resource.labels[0] == "aws_ecs_task_definition":
+			tasks[resource.label()] = resource
+			lonely = append(lonely, resource)
+		case resource.labels[0] == "aws_ecs_service":
+			services = append(services, resource)
+		}
+	}
+	var docs []document
+	served := make(map[string]bool)
+	for _, service := range services {
+		task := tasks[taskOf(service)]
+		if task != nil {
+			served[task.label()] = true
+		}
+		docs = append(docs, s.terraformWorkload(root, "service", service, task))
+	}
+	for _, task := range lonely {
+		if !served[task.label()] {
+			docs = append(docs, s.terraformWorkload(root, "task", task, task))
+		}
+	}
+	if len(docs) == 0 {
+		return nil, s.refuse("is a Terraform file without aws_ecs_service and aws_ecs_task_definition, the only resources that are read",
+			"name the file that has them, or the manifest that they deploy")
+	}
+	return docs, nil
+}
+
+var taskReference = regexp.MustCompile(`^aws_ecs_task_definition\.([A-Za-z0-9_-]+)\.`)
+
+// taskOf is the name of the task definition that a service runs.
+func taskOf(service *hclBlock) string {
+	v, _ := service.attr("task_definition")
+	if m := taskReference.FindStringSubmatch(v.text); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// terraformWorkload joins a service with its task definition; of a task alone block and task are
+// the same.
+func (s *source) terraformWorkload(root *hclBlock, kind string, block, task *hclBlock) document {
+	doc := document{kind: kind, name: block.label(), line: block.line}
+	doc.load = func() (*Workload, error) {
+		h := &hclReader{src: s, root: root, tool: renderTerraform}
+		if task == nil {
+			v, _ := block.attr("task_definition")
+			h.fail(v, "task_definition", "is not in this file, and with it stopTimeout", "name a file that has both resources")
+			return nil, h.err
+		}
+		supervisor := model.ECS
+		if h.onFargate(block, task) {
+			supervisor = model.Fargate
+		}
+		w := s.begin(&doc, supervisor, stopTimeout)
+		h.w = w
+		containers := h.containers(task)
+		var rollout *ecsRollout
+		if block != task {
+			rollout = &ecsRollout{
+				tasks:   h.count(block, "desired_count", 1),
+				minimum: h.count(block, "deployment_minimum_healthy_percent", 100),
+				maximum: h.count(block, "deployment_maximum_percent", 200),
+			}
+		}
+		if h.err != nil {
+			return nil, h.err
+		}
+		w.ecs(containers, rollout)
+		return w, nil
+	}
+	return doc
+}
+
+func (h *hclReader) onFargate(service, task *hclBlock) bool {
+	if v, _ := service.attr("launch_type"); v.text == "FARGATE" {
+		return true
+	}
+	v, _ := task.attr("requires_compatibilities")
+	for _, item := range v.items {
+		if item.text == "FARGATE" {
+			return true
+		}
+	}
+	return false
+}
+
+// containers reads container_definitions = jsonencode([…]), the only form that is plain.
+func (h *hclReader) containers(task *hclBlock) []ecsContainer {
+	const key = "container_definitions"
+	v, ok := task.attr(key)
+	if !ok {
+		v = hclValue{line: task.line, column: task.column}
+		h.fail(v, key, "is not set", "name a file that has the containers")
+		return nil
+	}
+	if v.kind != hclCall || v.text != "jsonencode" || len(v.items) != 1 || v.items[0].kind != hclList {
+		h.fail(v, key, "is not a plain jsonencode([ … ])", renderTerraform)
+		return nil
+	}
+	var containers []ecsContainer
+	for _, item := range v.items[0].items {
+		if item.kind != hclObject {
+			h.fail(item, key, "holds an expression in place of a container", renderTerraform)
+			return nil
+		}
+		containers = append(containers, h.container(item))
+	}
+	return containers
+}
+
+func (h *hclReader) container(v hclValue) ecsContainer {
+	c := ecsContainer{essential: true}
+	name, _ := field(v.fields, "name")
+	c.name = name.text
+	if essential, ok := field(v.fields, "essential"); ok {
+		c.essential = essential.text != "false"
+	}
+	grace, ok := field(v.fields, stopTimeout)
+	if !ok {
+		return c
+	}
+	seconds, err := strconv.ParseInt(grace.text, 10, 64)
+	switch {
+	case grace.kind != hclNumber:
+		h.fail(grace, stopTimeout, "is an expression, "+clip(grace.text), renderTerraform)
+	case err != nil || seconds < 0 || seconds > maxSeconds:
+		h.fail(grace, stopTimeout, grace.text+" is not a whole number of seconds", "write a number such as 30")
+	}
+	c.grace, c.line = time.Duration(seconds)*time.Second, grace.line
+	h.w.Lines["containers/"+c.name+"/"+stopTimeout] = grace.line
+	return c
+}
