@@ -28,7 +28,7 @@ const (
 	longestSpan    = 7 * day           // of a trace that is simulated
 )
 
-// FromInput makes a scenario of real input: a job trace, a Kubernetes manifest, or both. The
+// FromInput makes a scenario of real input: a job trace, a manifest, or both. The
 // selector names the workload when the manifest has several. What neither says is assumed, and
 // the notes say so, a sentence each. Every error is an [*Error].
 func FromInput(jobsPath, manifestPath, selector string) (*model.Scenario, []string, error) {

@@ -89,7 +89,7 @@ func (r *reader) leavesTime(at place, s model.Supervisor, remedy string) {
 	}
 }
 
-// deployed takes everything from a Kubernetes manifest.
+// deployed takes everything from a manifest.
 func (r *reader) deployed(k *supervisorKeys) (model.Supervisor, int) {
 	for _, p := range []place{k.Kind.place, k.Grace.place, k.PreStop.place, k.ExecStop.place, k.ShutdownDelay.place, k.Signal.place, k.Repeat.place, k.Rollout.place} {
 		if p.written() {
@@ -103,16 +103,25 @@ func (r *reader) deployed(k *supervisorKeys) (model.Supervisor, int) {
 		return model.Supervisor{}, 0
 	}
 	s := supervisorOf(w)
-	r.leavesTime(k.Manifest.place, s, "raise terminationGracePeriodSeconds")
+	r.leavesTime(k.Manifest.place, s, raiseGrace(w))
 	return s, w.Replicas
 }
 
 // supervisorOf translates a workload.
 func supervisorOf(w *manifest.Workload) model.Supervisor {
 	return model.Supervisor{
-		Kind: model.Kubernetes, Grace: protocol.Duration(w.Grace), PreStop: protocol.Duration(w.PreStopDuration),
+		Kind: w.Supervisor, Grace: protocol.Duration(w.Grace), PreStop: protocol.Duration(w.PreStopDuration),
+		Signal:  signals[w.StopSignal], // One that is not in the table is to a worker like the supervisor's own.
 		Rollout: rolloutOf(w),
 	}
+}
+
+// raiseGrace names what to raise in the manifest.
+func raiseGrace(w *manifest.Workload) string {
+	if w.GraceKey == "" {
+		return "raise terminationGracePeriodSeconds"
+	}
+	return "raise " + w.GraceKey
 }
 
 func rolloutOf(w *manifest.Workload) model.Rollout {

@@ -18,7 +18,7 @@ type input struct {
 func (in *input) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&in.jobs, "jobs", "", "a job trace (CSV or SWF, may be gzipped) instead of a scenario's jobs")
-	f.StringVar(&in.manifest, "manifest", "", "a Kubernetes manifest instead of a scenario's fleet")
+	f.StringVar(&in.manifest, "manifest", "", "a manifest instead of a scenario's fleet: Kubernetes, Compose, systemd, Nomad, ECS, Fly, Cloud Run, Procfile, supervisord, Render")
 	f.StringVar(&in.selector, "select", "", "kind/name of the workload, when the manifest has several")
 }
 

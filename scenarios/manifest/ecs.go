@@ -77,6 +77,9 @@ func (s *source) ecsWorkload(doc *document, fargate bool, list *yaml.Node) (*Wor
 		r.fail(list, "containerDefinitions", "is not a list", "write the containers in [ ]")
 		return nil, r.err
 	}
+	if len(list.Content) == 0 {
+		r.fail(list, "containerDefinitions", "is empty", "write at least one container")
+	}
 	var containers []ecsContainer
 	for _, item := range list.Content {
 		containers = append(containers, r.ecsContainer(resolve(item)))

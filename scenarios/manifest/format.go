@@ -96,6 +96,11 @@ func (s *source) begin(doc *document, kind model.SupervisorKind, graceKey string
 
 // close adds what every format has to say about the grace that was read.
 func (w *Workload) close() {
+	if w.StopSignal == "SIGKILL" {
+		w.StopSignal, w.Grace = "", 0
+		w.note("the stop signal is SIGKILL: the process is killed at once, with no time to shut down")
+		return
+	}
 	h := w.Supervisor.Habits()
 	least, most := time.Duration(h.Least), time.Duration(h.Most)
 	switch {

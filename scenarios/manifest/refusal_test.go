@@ -122,22 +122,8 @@ func TestTextThatIsNotYAML(t *testing.T) {
 	}
 }
 
-func TestOtherFormatsAreNamed(t *testing.T) {
-	looksLike := func(format string) string {
-		return "looks like " + format + "; only Kubernetes manifests are read so far"
-	}
+func TestFilesWithoutAWorkload(t *testing.T) {
 	for name, c := range map[string]struct{ text, message string }{
-		"Docker Compose":   {"services:\n  web:\n    image: x\n    stop_grace_period: 1m\n", looksLike("a Docker Compose file")},
-		"Render":           {"services:\n- type: worker\n", looksLike("a Render blueprint")},
-		"systemd":          {"[Unit]\nDescription=x\n[Service]\nTimeoutStopSec=9\n", looksLike("a systemd unit")},
-		"supervisord":      {"[program:x]\nstopwaitsecs=1\n", looksLike("a supervisord configuration")},
-		"Fly":              {"app = \"x\"\nkill_timeout = 5\n", looksLike("a fly.toml")},
-		"Nomad":            {"job \"x\" {\n  type = \"service\"\n}\n", looksLike("a Nomad job")},
-		"Terraform":        {"resource \"aws_ecs_service\" \"x\" {\n  a = 1\n}\n", looksLike("a Terraform (HCL) file")},
-		"Procfile":         {"web: bin/web\nworker: bundle exec sidekiq\n", looksLike("a Procfile")},
-		"ECS task":         {`{"containerDefinitions": []}`, looksLike("an ECS task definition")},
-		"ECS containers":   {`[{"image": "x"}]`, looksLike("a list of ECS container definitions")},
-		"ECS service":      {`{"deploymentConfiguration": {}}`, looksLike("an ECS service definition")},
 		"Helm values":      {"replicaCount: 2\nimage: {tag: x}\n", "has no kind and no apiVersion, so it is not a manifest; it looks like a values file of a Helm chart; render the chart and name the result: helm template . -f f.yaml > rendered.yaml"},
 		"Chart.yaml":       {"apiVersion: v2\nname: x\nversion: 1.0.0\n", "has no kind; it looks like the Chart.yaml of a Helm chart; render the chart and name the result: helm template . > rendered.yaml"},
 		"Kustomization":    {"kind: Kustomization\nresources: [x]\n", "holds no workload; found Kustomization (line 1); build it first: kubectl kustomize . > rendered.yaml"},
