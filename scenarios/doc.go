@@ -1,6 +1,6 @@
 // Package scenarios reads the worlds that the simulator runs: scenario files written by
 // people, a library of embedded ones, and scenarios made of a real job trace and a real
-// Kubernetes manifest.
+// manifest.
 //
 // # What it promises
 //

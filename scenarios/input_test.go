@@ -174,3 +174,39 @@ func TestFromInputSimulatesTheFirstWeek(t *testing.T) {
 	assert.Equal(t, 1, s.Fleet.Slots)
 	assert.Contains(t, notes, "trace: the first 168h0m0s of 240h0m0s are simulated")
 }
+
+func TestFromInputFollowsTheSupervisorOfTheManifest(t *testing.T) {
+	all := model.IntOrPercent{Value: 3}
+	for name, c := range map[string]struct {
+		file, text string
+		want       model.Supervisor
+	}{
+		"Nomad, with its own limit": {"w.nomad", "job \"j\" {\n group \"g\" {\n count = 3\n task \"w\" {\n kill_timeout = \"2h\"\n kill_signal = \"SIGUSR1\"\n shutdown_delay = \"2s\"\n}\n}\n}\n",
+			model.Supervisor{Kind: model.Nomad, Grace: 2 * protocol.Hour, PreStop: 2 * protocol.Second, Signal: 10, Rollout: model.Rollout{MaxUnavailable: model.IntOrPercent{Value: 1}}}},
+		"systemd, without an end": {"w.service", "[Service]\nTimeoutStopSec=infinity\n",
+			model.Supervisor{Kind: model.Systemd, Grace: protocol.Forever, Rollout: model.Rollout{Strategy: model.Recreate}}},
+		"Compose": {"compose.yaml", "services: {w: {image: x, scale: 3, stop_signal: SIGINT, stop_grace_period: 1m}}\n",
+			model.Supervisor{Kind: model.Docker, Grace: protocol.Minute, Signal: protocol.SIGINT, Rollout: model.Rollout{Strategy: model.Recreate}}},
+		"Render": {"render.yaml", "services: [{type: worker, name: w, numInstances: 3}]\n",
+			model.Supervisor{Kind: model.Render, Grace: 30 * protocol.Second, Rollout: model.Rollout{MaxSurge: all}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), c.file)
+			require.NoError(t, os.WriteFile(path, []byte(c.text), 0o644))
+			s, notes, err := FromInput("", path, "")
+			require.NoError(t, err)
+			assert.Equal(t, c.want, s.Supervisor)
+			assert.NotEmpty(t, notes)
+			again, err := Parse(filepath.Join(filepath.Dir(path), "s.yaml"), []byte("duration: 1h\njobs: {mail: {arrivals: {every: 1s}, duration: 2s}}\nsupervisor: {manifest: "+c.file+"}\n"))
+			require.NoError(t, err)
+			assert.Equal(t, c.want, again.Supervisor, "and so does a scenario that names the manifest")
+		})
+	}
+}
+
+func TestAGraceThatIsTooShortNamesItsOwnKey(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "compose.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("services: {w: {image: x, stop_grace_period: 500ms}}\n"), 0o644))
+	_, err := Parse(filepath.Join(filepath.Dir(path), "s.yaml"), []byte("duration: 1h\njobs: {mail: {arrivals: {every: 1s}, duration: 2s}}\nsupervisor: {manifest: compose.yaml}\n"))
+	require.ErrorContains(t, err, "supervisor.manifest 500ms must exceed reserve 500ms; raise stop_grace_period")
+}

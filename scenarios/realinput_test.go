@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/scenarios/manifest"
 )
@@ -100,4 +101,33 @@ func TestFromInputOfRealTraceHasTheLoadItSays(t *testing.T) {
 	slots := float64(s.Fleet.Workers * s.Fleet.Slots)
 	assert.LessOrEqual(t, busy, 0.7*slots)
 	assert.Greater(t, busy, 0.7*(slots-float64(s.Fleet.Workers)), "one slot less would be too few")
+}
+
+func TestEveryWorkloadOfARealManifestMakesAScenario(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(sharedData(t), "manifests", "*", "*"))
+	require.NoError(t, err)
+	kinds := map[model.SupervisorKind]int{}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		list, err := manifest.List(file, text)
+		if err != nil {
+			continue // Refused, with a reason that the golden file of the manifests has.
+		}
+		seen := map[string]int{}
+		for _, w := range list {
+			seen[w.Kind+"/"+w.Name]++
+		}
+		for _, w := range list {
+			if seen[w.Kind+"/"+w.Name] > 1 {
+				continue
+			}
+			s, _, err := FromInput("", file, w.Kind+"/"+w.Name)
+			require.NoError(t, err, "%s %s", file, w.Name)
+			assert.Equal(t, w.Supervisor, s.Supervisor.Kind)
+			assert.Equal(t, protocol.Duration(w.Grace), s.Supervisor.Grace)
+			kinds[w.Supervisor]++
+		}
+	}
+	assert.Len(t, kinds, 9, "Kubernetes, Compose, systemd, Nomad, ECS, Fly, Heroku, supervisord and Render: %v", kinds)
 }

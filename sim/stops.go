@@ -37,8 +37,8 @@ func (w *World) cutShort(p *process, plan model.StopPlan) model.StopPlan {
 // onEvict lets the node stop a process by the usual sequence, but with less grace.
 func (w *World) onEvict(e event) {
 	p := &w.fleet.procs[e.seat]
-	w.note("eviction", p)
 	if p.state != seatEmpty && !p.stopping {
+		w.note("eviction", p)
 		s := w.sc.Supervisor
 		plan := s.Stop(w.now)
 		plan.Kill = min(plan.Kill, w.now.Add(w.sc.Faults.Evict.Grace))
@@ -52,8 +52,8 @@ func (w *World) onEvict(e event) {
 // stopped already may be killed sooner for it.
 func (w *World) onPreempt(e event) {
 	p := &w.fleet.procs[e.seat]
-	w.note("preemption", p)
 	if p.state != seatEmpty {
+		w.note("preemption", p)
 		p.killAt = w.now.Add(w.sc.Faults.Preempt.Notice)
 		if p.stopping {
 			w.at(p.killAt, event{kind: evKill, seat: p.seat, life: p.life})

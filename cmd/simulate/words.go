@@ -39,8 +39,13 @@ func eventInWords(e *protocol.Event, job protocol.JobKey, grace protocol.Duratio
 			protocol.UndoDone: "done", protocol.UndoSkipped: "done, shared hooks left out", protocol.UndoFailed: "failed",
 		}[e.Code]
 	case protocol.StopAsked:
-		if e.Source == protocol.FromSignal {
+		switch {
+		case e.Source == protocol.FromSignal && grace > 100*24*protocol.Hour:
+			return fmt.Sprintf("%v; no SIGKILL comes", e.Signal)
+		case e.Source == protocol.FromSignal:
 			return fmt.Sprintf("%v; SIGKILL comes in %s", e.Signal, brief(grace))
+		case e.Source == protocol.FromNotice && e.At != protocol.Never:
+			return fmt.Sprintf("is told that it ends at %v of its clock", e.At)
 		}
 		return fmt.Sprintf("is asked to stop (%v)", e.Source)
 	case protocol.KillAtMoved:
@@ -206,6 +211,14 @@ func faultInWords(text string) string {
 		return "runs again"
 	case "partition":
 		return "is cut off from the broker"
+	case "drill":
+		return "will be killed in its drain, as a drill"
+	case "eviction":
+		return "is evicted: SIGKILL will come sooner than it was told"
+	case "preemption":
+		return "its machine will be taken away"
+	case "scale-in":
+		return "is scaled in"
 	default:
 		return text
 	}

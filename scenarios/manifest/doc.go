@@ -1,20 +1,22 @@
-// Package manifest reads from a Kubernetes manifest what a deploy does to a fleet of
-// workers: how long a worker has to stop, how many there are, and how a rollout replaces
-// them.
+// Package manifest reads from a manifest what a deploy does to a fleet of workers: how long a
+// worker has to stop and by which signal it hears of it, how many workers there are, and how a
+// rollout replaces them. It reads Kubernetes manifests, Compose files, systemd units, Nomad jobs
+// (HCL and JSON), ECS task and service definitions (JSON, and Terraform where it is plain),
+// fly.toml, Cloud Run services, Procfiles, supervisord configurations and Render blueprints.
 //
 // # What it promises
 //
 // [Parse] finds one workload in a file of any number of YAML documents and returns its
 // grace, replicas, preStop hooks and rollout, each with the line it was written on. A value
-// that is not written gets the default of the Kubernetes API, and [Workload.Notes] says so
-// where the default matters. A value the API server would refuse is refused here, with its
+// that is not written gets the default of its supervisor, and [Workload.Notes] says so
+// where the default matters. A value that its tool would refuse is refused here, with its
 // line, its column and what to write instead: every error is an [*Error]. Anchors, aliases
 // and merge keys are followed; a key that is written twice is refused in every mapping that
 // is read.
 //
 // A template (Helm, Go, ERB, Jinja, envsubst) is refused when a tag keeps the file from being
 // YAML or stands in a value that is needed; the error names the tag and the command that
-// renders it. A tag in a value that is not needed, an image or a label, does no harm.
+// renders it. So is an expression of Nomad or Terraform. A tag in a value that is not needed, an image or a label, does no harm.
 //
 // # What it does not
 //
@@ -25,6 +27,9 @@
 // a container takes to become ready is a lower bound, the delay before its first probe.
 //
 // # Where the defaults come from
+//
+// Those of the other formats stand beside their readers and in [model.Habits]; those of
+// Kubernetes are these:
 //
 //   - terminationGracePeriodSeconds 30, restartPolicy Always, initialDelaySeconds 0:
 //     Kubernetes API reference, "PodSpec v1 core", "Probe v1 core".
