@@ -110,16 +110,3 @@ func TestASupervisorStopsAProcessAsItsDocumentationSays(t *testing.T) {
 		})
 	}
 }
-
-func TestEveryKindOfSupervisorIsKnownByItsName(t *testing.T) {
-	for _, name := range SupervisorNames() {
-		kind, ok := SupervisorNamed(name)
-		assert.True(t, ok, name)
-		assert.Equal(t, name, kind.String())
-		h := kind.Habits()
-		assert.LessOrEqual(t, h.Least, h.Grace, name)
-		assert.LessOrEqual(t, h.Grace, h.Most, name)
-	}
-	_, ok := SupervisorNamed("runit")
-	assert.False(t, ok)
-}

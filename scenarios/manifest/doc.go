@@ -16,7 +16,8 @@
 //
 // A template (Helm, Go, ERB, Jinja, envsubst) is refused when a tag keeps the file from being
 // YAML or stands in a value that is needed; the error names the tag and the command that
-// renders it. So is an expression of Nomad or Terraform. A tag in a value that is not needed, an image or a label, does no harm.
+// renders it; so is an expression of Nomad or Terraform. A tag in a value that is not needed, an
+// image or a label, does no harm.
 //
 // # What it does not
 //

@@ -33,7 +33,7 @@ func (s *source) documents() ([]document, error) {
 	if err != nil {
 		return nil, err
 	}
-	if docs, err, ok := s.yamlFormat(roots); ok {
+	if docs, ok, err := s.yamlFormat(roots); ok {
 		return docs, err
 	}
 	var workloads, others []document

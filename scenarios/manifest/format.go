@@ -52,13 +52,13 @@ func (s *source) textFormat() *textFormat {
 
 // yamlFormat returns the workloads of a YAML or JSON file that is no Kubernetes manifest but
 // another format that is known by its top-level keys; ok is false for none of them.
-func (s *source) yamlFormat(roots []*yaml.Node) (docs []document, err error, ok bool) {
+func (s *source) yamlFormat(roots []*yaml.Node) (docs []document, ok bool, err error) {
 	for _, root := range roots {
 		root = resolve(root)
 		r := &reader{src: &source{file: s.file}}
 		if root.Kind == yaml.SequenceNode && len(root.Content) > 0 && r.child(resolve(root.Content[0]), "image") != nil {
 			docs, err = s.ecsContainers(root)
-			return docs, err, true
+			return docs, true, err
 		}
 		if root.Kind != yaml.MappingNode {
 			continue
@@ -80,9 +80,9 @@ func (s *source) yamlFormat(roots []*yaml.Node) (docs []document, err error, ok 
 		default:
 			continue
 		}
-		return docs, err, true
+		return docs, true, err
 	}
-	return nil, nil, false
+	return nil, false, nil
 }
 
 // begin makes a workload with what its supervisor does unless the manifest says otherwise.
