@@ -29,13 +29,15 @@ func calm(change func(*model.Scenario)) *model.Scenario {
 type told struct {
 	terms, ints, notices, resumes int
 	killed, exited                []protocol.Duration // after what they were told first
-	leastUp                       int
+	leastUp                       int                 // processes at a time
+	missing                       int                 // observations of a fleet that is incomplete although nobody is stopping
+	causes                        map[meter.Cause]int // of releases and expiries
 }
 
 func watchStops(t *testing.T, sc *model.Scenario, policy string) (told, *meter.Row) {
 	w := newWorld(t, sc, policy, 5)
 	var s told
-	s.leastUp = sc.Fleet.Workers
+	s.leastUp, s.causes = sc.Fleet.Workers, map[meter.Cause]int{}
 	w.Observe(func(o Observation) {
 		switch {
 		case o.Kind == SawEvent && o.Event.Kind == protocol.ResumeAsked:
@@ -51,8 +53,15 @@ func watchStops(t *testing.T, sc *model.Scenario, policy string) (told, *meter.R
 		case o.Kind == SawRecord && o.Record.Kind == meter.ProcessExited:
 			s.exited = append(s.exited, o.Record.Span)
 		}
+		if o.Kind == SawRecord && (o.Record.Kind == meter.LeaseExpired || o.Record.Kind == meter.ClaimEnded && o.Record.Verb == protocol.Release) {
+			s.causes[o.Record.Cause]++
+		}
 		if pods := &w.fleet.pods; o.At > protocol.Instant(protocol.Minute) {
-			s.leastUp = min(s.leastUp, pods.NewReady+pods.NewStarting+pods.OldReady+pods.OldStarting)
+			up := pods.NewReady + pods.NewStarting + pods.OldReady + pods.OldStarting
+			s.leastUp = min(s.leastUp, up)
+			if pods.Stopping == 0 && up < w.fleet.wanted {
+				s.missing++
+			}
 		}
 	})
 	return s, run(t, w)
@@ -101,13 +110,13 @@ func TestADrillKillsAsManyDrainsAsItSays(t *testing.T) {
 		sc.Jobs[0].Work = table(dist.Constant(60 * second))
 	}), "finish-only")
 	require.NotEmpty(t, s.killed)
-	early := 0
+	thirds := [3]int{}
 	for _, d := range s.killed {
-		if d < 29*protocol.Second {
-			early++
-		}
+		thirds[min(int(d/(10*protocol.Second)), 2)]++
 	}
-	assert.Greater(t, early, len(s.killed)*3/4, "killed at any instant of the grace, not at its end")
+	for _, n := range thirds {
+		assert.Greater(t, n, len(s.killed)/6, "killed at any instant of the grace: %v", thirds)
+	}
 }
 
 func TestALivenessProbeKillsWhatDrainsTooLong(t *testing.T) {
@@ -132,6 +141,34 @@ func TestAnEvictionLeavesLessGraceThanTheWorkerWasTold(t *testing.T) {
 		assert.Equal(t, 3*protocol.Second, d)
 	}
 	assert.GreaterOrEqual(t, s.leastUp, 12, "whoever is evicted is replaced at once")
+	assert.Greater(t, s.causes[meter.ByOther], 5)
+	assert.Zero(t, s.causes[meter.ByDeploy], "no deploy is blamed")
+}
+
+func TestAStatefulSetReplacesAnEvictedWorkerWhenItsSeatIsFree(t *testing.T) {
+	s, _ := watchStops(t, calm(func(sc *model.Scenario) {
+		sc.Supervisor.Rollout = model.Rollout{Strategy: model.OneByOne}
+		sc.Faults.Evict = model.Eviction{Every: 30 * protocol.Minute, Grace: 3 * protocol.Second}
+		sc.Jobs[0].Work = table(dist.Constant(60 * second))
+	}), "hybrid")
+	assert.NotEmpty(t, s.killed)
+	assert.Less(t, s.leastUp, 12)
+	assert.Zero(t, s.missing, "nobody stays away")
+}
+
+func TestAPreemptionCutsADrainShortThatRunsAlready(t *testing.T) {
+	s, _ := watchStops(t, calm(func(sc *model.Scenario) {
+		everyTenMinutes(sc)
+		sc.Supervisor.Grace = 8 * protocol.Minute
+		sc.Faults.Preempt = model.Preemption{Every: 10 * protocol.Minute, Notice: 5 * protocol.Second}
+	}), "deaf")
+	early := 0
+	for _, d := range s.killed {
+		if d > 5*protocol.Second && d < 8*protocol.Minute {
+			early++
+		}
+	}
+	assert.Greater(t, early, 5, "killed after more than the notice and less than the grace")
 }
 
 func TestAPreemptionTellsTheWorkerWhenItEnds(t *testing.T) {
