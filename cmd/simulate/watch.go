@@ -16,10 +16,11 @@ type teller struct {
 	grace protocol.Duration
 	slots map[slotKey]protocol.JobKey
 	lives map[int32]uint32
+	told  map[who]bool // who has had a stop signal
 }
 
 func newTeller(scn *scene, t *timeline) teller {
-	return teller{out: t, grace: scn.Supervisor.WorkerGrace(), slots: make(map[slotKey]protocol.JobKey), lives: make(map[int32]uint32)}
+	return teller{out: t, grace: scn.Supervisor.WorkerGrace(), slots: make(map[slotKey]protocol.JobKey), lives: make(map[int32]uint32), told: make(map[who]bool)}
 }
 
 // tell writes the line of an observation, if it has one.
@@ -30,7 +31,14 @@ func (t *teller) tell(o *sim.Observation) {
 		if aboutSlot(o.Event.Kind) {
 			job = t.slots[slotKey{o.Seat, o.Event.Slot}]
 		}
-		t.say(o, job, eventInWords(&o.Event, job, t.grace))
+		text := eventInWords(&o.Event, job, t.grace)
+		if w := (who{o.Seat, o.Life}); o.Event.Kind == protocol.StopAsked && o.Event.Source == protocol.FromSignal {
+			if t.told[w] {
+				text = o.Event.Signal.String() + " once more"
+			}
+			t.told[w] = true
+		}
+		t.say(o, job, text)
 	case sim.SawEffect:
 		t.say(o, o.Effect.Job, effectInWords(&o.Effect))
 	case sim.SawRecord:
