@@ -24,6 +24,15 @@ func TestEveryKindOfSupervisorIsKnownByItsName(t *testing.T) {
 	assert.False(t, ok)
 }
 
+func TestEveryStopSignalIsKnownByItsName(t *testing.T) {
+	for _, s := range stopSignals {
+		assert.Equal(t, s.signal, SignalNamed(s.name))
+		assert.Equal(t, s.name, SignalName(s.signal))
+	}
+	assert.Zero(t, SignalNamed("SIGRTMIN+3"))
+	assert.Equal(t, "signal 37", SignalName(37))
+}
+
 // spoken writes a duration as the documentation does.
 func spoken(d protocol.Duration) string {
 	if d >= 2*protocol.Minute {

@@ -187,6 +187,8 @@ func TestFromInputFollowsTheSupervisorOfTheManifest(t *testing.T) {
 			model.Supervisor{Kind: model.Systemd, Grace: protocol.Forever, Rollout: model.Rollout{Strategy: model.Recreate}}},
 		"Compose": {"compose.yaml", "services: {w: {image: x, scale: 3, stop_signal: SIGINT, stop_grace_period: 1m}}\n",
 			model.Supervisor{Kind: model.Docker, Grace: protocol.Minute, Signal: protocol.SIGINT, Rollout: model.Rollout{Strategy: model.Recreate}}},
+		"Kubernetes, with a stop signal of its own": {"w.yaml", "apiVersion: v1\nkind: Pod\nmetadata: {name: w}\nspec: {containers: [{name: c, lifecycle: {stopSignal: SIGUSR2}}]}\n",
+			model.Supervisor{Grace: 30 * protocol.Second, Signal: 12, Rollout: model.Rollout{Strategy: model.Recreate}}},
 		"Render": {"render.yaml", "services: [{type: worker, name: w, numInstances: 3}]\n",
 			model.Supervisor{Kind: model.Render, Grace: 30 * protocol.Second, Rollout: model.Rollout{MaxSurge: all}}},
 	} {

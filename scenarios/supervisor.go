@@ -19,7 +19,7 @@ func (r *reader) supervisor(k *supervisorKeys) (s model.Supervisor, replicas int
 	}
 	s.Kind, _ = model.SupervisorNamed(k.Kind.value) // The table of keys admits no other name.
 	s.Grace, s.Rollout = r.graceOf(k, s.Kind), r.rollout(&k.Rollout)
-	s.Signal, s.Repeat = signals[k.Signal.value], k.Repeat.value
+	s.Signal, s.Repeat = model.SignalNamed(k.Signal.value), k.Repeat.value
 	waits := k.waits()
 	for i := range waits {
 		w := &waits[i]
@@ -37,10 +37,6 @@ func (r *reader) supervisor(k *supervisorKeys) (s model.Supervisor, replicas int
 	}
 	r.leavesTime(at, s, "raise grace")
 	return s, 0
-}
-
-var signals = map[string]protocol.Signal{
-	"SIGHUP": 1, "SIGINT": protocol.SIGINT, "SIGQUIT": 3, "SIGUSR1": 10, "SIGUSR2": 12, "SIGTERM": protocol.SIGTERM, "SIGWINCH": 28,
 }
 
 // wait is a key for what the stop signal waits for, and the kind of supervisor that has it.
@@ -111,7 +107,7 @@ func (r *reader) deployed(k *supervisorKeys) (model.Supervisor, int) {
 func supervisorOf(w *manifest.Workload) model.Supervisor {
 	return model.Supervisor{
 		Kind: w.Supervisor, Grace: protocol.Duration(w.Grace), PreStop: protocol.Duration(w.PreStopDuration),
-		Signal:  signals[w.StopSignal], // One that is not in the table is to a worker like the supervisor's own.
+		Signal:  model.SignalNamed(w.StopSignal), // Any other is to a worker like the supervisor's own.
 		Rollout: rolloutOf(w),
 	}
 }

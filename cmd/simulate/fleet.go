@@ -52,7 +52,7 @@ func supervisorInWords(sup model.Supervisor) string {
 		s += ", after " + sup.Kind.Habits().Before + " " + short(sup.PreStop)
 	}
 	if sig := sup.StopSignal(); sig != protocol.SIGTERM {
-		s += ", " + sig.String()
+		s += ", " + model.SignalName(sig)
 	}
 	return s
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/sim"
@@ -34,7 +35,7 @@ func (t *teller) tell(o *sim.Observation) {
 		text := eventInWords(&o.Event, job, t.grace)
 		if w := (who{o.Seat, o.Life}); o.Event.Kind == protocol.StopAsked && o.Event.Source == protocol.FromSignal {
 			if t.told[w] {
-				text = o.Event.Signal.String() + " once more"
+				text = model.SignalName(o.Event.Signal) + " once more"
 			}
 			t.told[w] = true
 		}

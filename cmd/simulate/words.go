@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/protocol"
 )
@@ -41,9 +42,9 @@ func eventInWords(e *protocol.Event, job protocol.JobKey, grace protocol.Duratio
 	case protocol.StopAsked:
 		switch {
 		case e.Source == protocol.FromSignal && grace > 100*24*protocol.Hour:
-			return fmt.Sprintf("%v; no SIGKILL comes", e.Signal)
+			return model.SignalName(e.Signal) + "; no SIGKILL comes"
 		case e.Source == protocol.FromSignal:
-			return fmt.Sprintf("%v; SIGKILL comes in %s", e.Signal, brief(grace))
+			return fmt.Sprintf("%s; SIGKILL comes in %s", model.SignalName(e.Signal), brief(grace))
 		case e.Source == protocol.FromNotice && e.At != protocol.Never:
 			return fmt.Sprintf("is told that it ends at %v of its clock", e.At)
 		}

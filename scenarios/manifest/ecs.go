@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -16,8 +17,9 @@ import (
 
 const (
 	renderECS = "fill it in first, for example: envsubst < task.json.tpl > task.json"
-	// stopTimeout is the key of a container's grace.
-	stopTimeout = "stopTimeout"
+
+	stopTimeout             = "stopTimeout"             // of a container
+	deploymentConfiguration = "deploymentConfiguration" // of a service
 )
 
 // ecsContainer is what a container definition says about its end.
@@ -149,25 +151,36 @@ func (w *Workload) ecsReplace(r *ecsRollout) {
 	}
 }
 
-// ecsService reads a service definition, which says nothing about the grace.
-func (s *source) ecsService(root *yaml.Node) ([]document, error) {
+// ecsServices reads service definitions, which say nothing about the grace: one, or those that
+// `aws ecs describe-services` prints.
+func (s *source) ecsServices(list *yaml.Node) ([]document, error) {
 	s.renderer = renderECS
 	r := &reader{src: s}
-	doc := document{kind: "ecs-service", name: r.text(root, "serviceName"), line: root.Line, node: root}
-	if doc.name == "" {
-		doc.name = "service"
+	var docs []document
+	for _, node := range list.Content {
+		node = resolve(node)
+		doc := document{kind: "ecs-service", name: r.text(node, "serviceName"), line: node.Line, node: node}
+		if doc.name == "" {
+			doc.name = "service"
+		}
+		doc.load = func() (*Workload, error) { return s.ecsServiceWorkload(&doc) }
+		docs = append(docs, doc)
 	}
-	doc.load = func() (*Workload, error) { return s.ecsServiceWorkload(&doc) }
-	return []document{doc}, r.err
+	return docs, r.err
 }
 
 func (s *source) ecsServiceWorkload(doc *document) (*Workload, error) {
 	w := s.begin(doc, model.ECS, stopTimeout)
 	r := &reader{src: s, lines: w.Lines}
-	if r.choice(doc.node, "launchType", "EC2", "EC2", "FARGATE", "EXTERNAL") == "FARGATE" {
+	fargate := r.choice(doc.node, "launchType", "EC2", "EC2", "FARGATE", "EXTERNAL") == "FARGATE"
+	for _, item := range r.items(doc.node, "capacityProviderStrategy") {
+		// FARGATE or FARGATE_SPOT; the names of others are their owner's.
+		fargate = fargate || strings.HasPrefix(r.plainText(item, "capacityProvider"), "FARGATE")
+	}
+	if fargate {
 		w.Supervisor = model.Fargate
 	}
-	config := r.mapping(doc.node, "deploymentConfiguration")
+	config := r.mapping(doc.node, deploymentConfiguration)
 	rollout := ecsRollout{
 		tasks:   r.count(doc.node, "desiredCount", 1),
 		minimum: r.count(config, "minimumHealthyPercent", 100),

@@ -67,6 +67,8 @@ func TestOtherFormatsAreReadAsTheirDocumentationSays(t *testing.T) {
 			want{model.Fargate, "w", 1, 300 * time.Second, 3, "", 0, "RollingUpdate +1 -0"}},
 		"ECS: the maximum is rounded down and the minimum up": {"service.json", `{"serviceName": "w", "desiredCount": 5, "launchType": "FARGATE", "deploymentConfiguration": {"minimumHealthyPercent": 50, "maximumPercent": 150}}`, "",
 			want{model.Fargate, "w", 5, 30 * time.Second, 0, "", 0, "RollingUpdate +2 -2"}},
+		"ECS: services as described by the command line, on Fargate by their capacity provider": {"services.json", `{"services": [{"serviceName": "a", "deploymentConfiguration": {}}, {"serviceName": "w", "desiredCount": 2, "capacityProviderStrategy": [{"capacityProvider": "FARGATE_SPOT"}], "deploymentConfiguration": {"maximumPercent": 150}}]}`, "w",
+			want{model.Fargate, "w", 2, 30 * time.Second, 0, "", 0, "RollingUpdate +1 -0"}},
 		"ECS: as described by the command line": {"task.json", `{"taskDefinition": {"family": "w", "containerDefinitions": [{"name": "w"}]}}`, "",
 			want{model.ECS, "w", 1, 30 * time.Second, 0, "", 0, "RollingUpdate +1 -0"}},
 		"Terraform: a service and its task definition": {"w.tf", "resource \"aws_ecs_task_definition\" \"t\" {\n  container_definitions = jsonencode([{\n    name = \"w\", cpu = local.big ? 2 : 1\n    stopTimeout = 50 }])\n}\nresource \"aws_ecs_service\" \"w\" {\n  task_definition = aws_ecs_task_definition.t.arn\n  desired_count = 4\n  launch_type = \"FARGATE\"\n  deployment_minimum_healthy_percent = 50\n  deployment_maximum_percent = 100\n}\n", "",

@@ -3,6 +3,7 @@ package manifest
 import (
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quiesce/quiesce/model"
@@ -100,6 +101,11 @@ func (s *source) terraformWorkload(root *hclBlock, kind string, block, task *hcl
 func (h *hclReader) onFargate(service, task *hclBlock) bool {
 	if v, _ := service.attr("launch_type"); v.text == "FARGATE" {
 		return true
+	}
+	for _, strategy := range service.named("capacity_provider_strategy") {
+		if v, _ := strategy.attr("capacity_provider"); strings.HasPrefix(v.text, "FARGATE") {
+			return true
+		}
 	}
 	v, _ := task.attr("requires_compatibilities")
 	for _, item := range v.items {
