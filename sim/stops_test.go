@@ -216,8 +216,8 @@ func TestStopsOfNodesAreTheSameInEveryRun(t *testing.T) {
 		sc.Faults.ScaleIn = model.ScaleIn{Every: 7 * protocol.Minute, Workers: 3, Back: 2 * protocol.Minute}
 		return sc
 	}
-	for _, policy := range model.PresetNames() {
-		for seed := range uint64(4) {
+	for _, policy := range []string{"crash-only", "deaf", "hybrid", "adaptive"} {
+		for seed := range uint64(2) {
 			first, again := run(t, newWorld(t, everything(), policy, seed)), run(t, newWorld(t, everything(), policy, seed))
 			assert.Equal(t, first.TraceHash, again.TraceHash, "policy %s seed %d", policy, seed)
 		}

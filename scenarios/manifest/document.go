@@ -67,7 +67,7 @@ func (s *source) documents() ([]document, error) {
 func (s *source) roots() ([]*yaml.Node, error) {
 	var roots []*yaml.Node
 	data := s.data
-	if text := bytes.TrimSpace(data); text[0] == '{' || text[0] == '[' {
+	if text := bytes.TrimSpace(data); bytes.HasPrefix(text, []byte("{")) || bytes.HasPrefix(text, []byte("[")) {
 		// JSON may be indented with tabs, which YAML refuses; inside of its strings there are none.
 		data = bytes.ReplaceAll(data, []byte{'\t'}, []byte{' '})
 	}

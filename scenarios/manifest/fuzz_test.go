@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/model"
 )
 
 func FuzzParse(f *testing.F) {
@@ -36,10 +38,12 @@ func FuzzParse(f *testing.F) {
 			assert.LessOrEqual(t, strings.Count(e.Error(), "\n"), 2)
 			return
 		}
-		assert.NotEmpty(t, w.Name)
-		assert.NotEmpty(t, w.APIVersion)
-		assert.Contains(t, kinds, w.Kind)
-		assert.NotEmpty(t, w.Containers)
+		if w.Supervisor == model.Kubernetes { // A fuzzer may write a Compose file, too.
+			assert.NotEmpty(t, w.Name)
+			assert.NotEmpty(t, w.APIVersion)
+			assert.Contains(t, kinds, w.Kind)
+			assert.NotEmpty(t, w.Containers)
+		}
 		assert.NotEmpty(t, w.Strategy.Type)
 		assert.Positive(t, w.Line)
 		assert.GreaterOrEqual(t, w.Grace, w.Grace*0)

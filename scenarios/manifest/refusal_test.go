@@ -124,13 +124,14 @@ func TestTextThatIsNotYAML(t *testing.T) {
 
 func TestFilesWithoutAWorkload(t *testing.T) {
 	for name, c := range map[string]struct{ text, message string }{
-		"Helm values":      {"replicaCount: 2\nimage: {tag: x}\n", "has no kind and no apiVersion, so it is not a manifest; it looks like a values file of a Helm chart; render the chart and name the result: helm template . -f f.yaml > rendered.yaml"},
-		"Chart.yaml":       {"apiVersion: v2\nname: x\nversion: 1.0.0\n", "has no kind; it looks like the Chart.yaml of a Helm chart; render the chart and name the result: helm template . > rendered.yaml"},
-		"Kustomization":    {"kind: Kustomization\nresources: [x]\n", "holds no workload; found Kustomization (line 1); build it first: kubectl kustomize . > rendered.yaml"},
-		"other kinds":      {"kind: Service\n---\nkind: ConfigMap\n---\nkind: Service\n", "holds no workload; found Service (lines 1, 5), ConfigMap (line 3); name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"},
-		"a namesake":       {"apiVersion: example.org/v1\nkind: Deployment\n", "holds no workload; found Deployment (line 1); name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"},
-		"an empty List":    {"apiVersion: v1\nkind: List\nitems: []\n", "holds no Kubernetes object; name a file with a Deployment or StatefulSet"},
-		"systemd in a map": {"kind: ConfigMap\ndata: |\n[Unit]\n", "is not YAML: could not find expected ':'; check indentation, quotes and brackets from here on"},
+		"a byte order mark": {"\ufeff\n", "holds no Kubernetes object; name a file with a Deployment or StatefulSet"},
+		"Helm values":       {"replicaCount: 2\nimage: {tag: x}\n", "has no kind and no apiVersion, so it is not a manifest; it looks like a values file of a Helm chart; render the chart and name the result: helm template . -f f.yaml > rendered.yaml"},
+		"Chart.yaml":        {"apiVersion: v2\nname: x\nversion: 1.0.0\n", "has no kind; it looks like the Chart.yaml of a Helm chart; render the chart and name the result: helm template . > rendered.yaml"},
+		"Kustomization":     {"kind: Kustomization\nresources: [x]\n", "holds no workload; found Kustomization (line 1); build it first: kubectl kustomize . > rendered.yaml"},
+		"other kinds":       {"kind: Service\n---\nkind: ConfigMap\n---\nkind: Service\n", "holds no workload; found Service (lines 1, 5), ConfigMap (line 3); name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"},
+		"a namesake":        {"apiVersion: example.org/v1\nkind: Deployment\n", "holds no workload; found Deployment (line 1); name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"},
+		"an empty List":     {"apiVersion: v1\nkind: List\nitems: []\n", "holds no Kubernetes object; name a file with a Deployment or StatefulSet"},
+		"systemd in a map":  {"kind: ConfigMap\ndata: |\n[Unit]\n", "is not YAML: could not find expected ':'; check indentation, quotes and brackets from here on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, message := refusal(t, c.text, "")
