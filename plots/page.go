@@ -18,30 +18,15 @@ const bold = xfont.WeightBold
 
 // fonts are read when the first figure is drawn.
 var fonts = sync.OnceValue(func() text.Plain {
-	all := liberation.Collection()
-	for _, f := range all {
-		if f.Font.Variant == "Sans" && f.Font.Weight == bold && f.Font.Style == xfont.StyleNormal {
-			f.Font = asVariant(f.Font)
-			all = append(all, f)
-		}
-	}
-	return text.Plain{Fonts: font.NewCache(all)}
+	return text.Plain{Fonts: font.NewCache(liberation.Collection())}
 })
-
-// asVariant calls the bold face a variant of its own. The canvas for PDF registers every font
-// as regular and then does not find a bold one; SVG wants to know that it is bold.
-func asVariant(f font.Font) font.Font {
-	if f.Weight == bold {
-		f.Variant, f.Weight = "SansBold", xfont.WeightNormal
-	}
-	return f
-}
 
 // page is a canvas with the few strokes that figures are made of. Points count from the
 // lower left corner.
 type page struct {
 	draw.Canvas
-	pdf bool
+	pdf    bool
+	widths *[]vg.Length // of every piece of text, in the order they are written; may be nil
 }
 
 // align says which part of a text stands at its point: 0 is left or below, 1 right or above.
@@ -73,19 +58,38 @@ func capital(f font.Font) vg.Length { return 0.72 * f.Size }
 func (p page) text(f font.Font, c color.Color, at vg.Point, a align, s string) {
 	at.X -= vg.Length(a.x) * textWidth(f, s)
 	at.Y -= vg.Length(a.y) * capital(f)
-	sty := text.Style{Color: c, Font: f, Handler: fonts()}
-	if p.pdf {
-		sty.Font = asVariant(f)
-	}
 	for i, part := range strings.Split(s, atLeast) {
 		if i > 0 {
 			p.atLeast(f, c, at)
 			at.X += textWidth(f, "=")
 		}
-		if part != "" {
-			p.FillText(sty, at, part)
-			at.X += textWidth(f, part)
-		}
+		p.write(text.Style{Color: c, Font: f}, at, part)
+		at.X += textWidth(f, part)
+	}
+}
+
+// write writes a piece of text whose letters every format has.
+func (p page) write(sty text.Style, at vg.Point, s string) {
+	if s == "" {
+		return
+	}
+	sty.Handler = fonts()
+	if p.widths != nil {
+		*p.widths = append(*p.widths, textWidth(sty.Font, s))
+	}
+	if !p.pdf {
+		p.FillText(sty, at, s)
+		return
+	}
+	// The canvas for PDF confuses the files of two fonts and does not encode text. So there is
+	// one font, and bold is struck twice.
+	strokes := 1
+	if sty.Font.Weight == bold {
+		sty.Font.Weight, strokes = xfont.WeightNormal, 2
+	}
+	for range strokes {
+		p.FillText(sty, at, windows1252(s))
+		at.X += sty.Font.Size * 0.035
 	}
 }
 
@@ -100,7 +104,7 @@ func (p page) atLeast(f font.Font, c color.Color, at vg.Point) {
 
 // upwards writes one line from below to above, centred at a point.
 func (p page) upwards(f font.Font, c color.Color, at vg.Point, s string) {
-	p.FillText(text.Style{Color: c, Font: f, Handler: fonts(), Rotation: quarter, XAlign: text.XCenter, YAlign: text.YBottom}, at, s)
+	p.write(text.Style{Color: c, Font: f, Rotation: quarter, XAlign: text.XCenter, YAlign: text.YBottom}, at, s)
 }
 
 func (p page) fill(c color.Color, r vg.Rectangle) {

@@ -118,7 +118,7 @@ func (p page) band(s *Series, n int, x, y scale) {
 			for i := len(down) - 1; i >= 0; i-- {
 				up = append(up, down[i])
 			}
-			p.FillPolygon(faint(c, n), up)
+			p.FillPolygon(p.faint(c, n), up)
 		}
 		up, down = nil, nil
 	}

@@ -158,3 +158,12 @@ func TestLooksDifferInMarkersAndColours(t *testing.T) {
 	assert.Equal(t, looks[1].colour, lookOf(1+Looks).colour)
 	assert.NotPanics(t, func() { lookOf(-1) })
 }
+
+func TestTextOfAPDFIsEncodedForItsFont(t *testing.T) {
+	assert.Equal(t, "1\x963, 5\xb5s \xb1 2\xd7 -1 ?", windows1252("1–3, 5µs ± 2× −1 ж"))
+}
+
+func TestEveryTextOfAnSVGKeepsItsLength(t *testing.T) {
+	svg := string(render(t, sampleLines(4), "svg"))
+	assert.Equal(t, strings.Count(svg, "<text "), strings.Count(svg, `<text textLength="`))
+}

@@ -49,8 +49,23 @@ func rgb(v uint32) color.RGBA {
 
 // faint is a colour for one of n bands: what lies below shines through, and the more there
 // are the more of it must.
-func faint(c color.RGBA, n int) color.NRGBA {
-	return color.NRGBA{c.R, c.G, c.B, uint8(max(0x12, 0x30*3/max(n, 3)))}
+func (p page) faint(c color.RGBA, n int) color.Color {
+	alpha := uint8(max(0x12, 0x30*3/max(n, 3)))
+	if p.pdf {
+		return straight{c, alpha}
+	}
+	return color.NRGBA{c.R, c.G, c.B, alpha}
+}
+
+// straight is a colour that is not multiplied by its alpha, as the canvas for PDF takes it.
+type straight struct {
+	opaque color.RGBA
+	alpha  uint8
+}
+
+func (s straight) RGBA() (r, g, b, a uint32) {
+	r, g, b, _ = s.opaque.RGBA()
+	return r, g, b, uint32(s.alpha) * 0x101
 }
 
 var (

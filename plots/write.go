@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"strings"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -41,23 +42,29 @@ func Write(w io.Writer, f Figure, format string) error {
 	default:
 		return fmt.Errorf("plots: there is no format %q; use svg, png or pdf", format)
 	}
-	f.draw(page{draw.New(c), format == "pdf"})
+	f.draw(page{Canvas: draw.New(c), pdf: format == "pdf"})
 	_, err := c.WriteTo(w)
 	return err
 }
 
-// writeSVG leaves the font to the reader's machine, and names what may stand in for it.
+// writeSVG leaves the font to the reader's machine and names what may stand in for it. Text
+// is as long as it was planned, so that it does not run out of the figure in another font.
 func writeSVG(w io.Writer, f Figure) error {
 	wide, high := f.size()
 	c := vgsvg.NewWith(vgsvg.UseWH(wide, high))
-	p := page{Canvas: draw.New(c)}
+	var widths []vg.Length
+	p := page{Canvas: draw.New(c), widths: &widths}
 	p.fill(white, vg.Rectangle{Max: vg.Point{X: wide, Y: high}})
 	f.draw(p)
 	var b bytes.Buffer
 	if _, err := c.WriteTo(&b); err != nil {
 		return err
 	}
-	_, err := w.Write(bytes.ReplaceAll(b.Bytes(),
-		[]byte("font-family:Liberation Sans;"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;")))
+	parts := strings.Split(b.String(), "<text ")
+	for i := range widths {
+		parts[i+1] = fmt.Sprintf(`<text textLength="%.2f" lengthAdjust="spacingAndGlyphs" %s`, widths[i].Points(), parts[i+1])
+	}
+	_, err := io.WriteString(w, strings.ReplaceAll(strings.Join(parts, ""),
+		"font-family:Liberation Sans;", "font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 	return err
 }
