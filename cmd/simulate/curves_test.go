@@ -17,7 +17,24 @@ import (
 )
 
 func TestTableOfCurves(t *testing.T) {
-	golden(t, "curves.txt", succeed(t, "curves", tiny, "--lease", "1m,2m", "--seeds", "3"))
+	lines := strings.Split(succeed(t, "curves", tiny, "--lease", "1m,2m", "--seeds", "3"), "\n")
+	text := strings.Join(lines, "\n")
+	assert.Equal(t, "3 runs of 30m at every point; seeds 1–3; policies crash-only, drain, hybrid", lines[1])
+	for _, title := range []string{
+		"Stall of jobs that a deploy interrupts, mean", "Delay per job, over all jobs", "Work that is done again, per run", "Attempts eroded, per job",
+	} {
+		i := slices.Index(lines, title)
+		require.GreaterOrEqual(t, i, 0, title)
+		fields := strings.Fields(lines[i+1])
+		assert.Equal(t, []string{"lease", "crash-only", "drain", "hybrid"}, fields[:4])
+		assert.Equal(t, i == 3, len(fields) == 5 && fields[4] == "theory", "theory is about the first")
+		assert.True(t, strings.HasPrefix(lines[i+2], "  1m ") && strings.HasPrefix(lines[i+3], "  2m "), title)
+	}
+	assert.Contains(t, text, "the heartbeat keeps its share of the lease, 40s of 2m")
+	assert.Contains(t, text, "  simulate curves testdata/tiny.yaml --lease 1m,2m --policies crash-only,drain,hybrid --seeds 3 --seed 1 --out figures\n")
+	for _, line := range lines[:len(lines)-2] {
+		assert.LessOrEqual(t, width(line), pageWidth, line)
+	}
 }
 
 func TestCurvesWithoutARangeVaryTheLease(t *testing.T) {

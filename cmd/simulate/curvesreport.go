@@ -69,7 +69,10 @@ func (r *curvesReport) take(points []point, results []*lab.Results) (finished in
 		q := r.scene.Queue
 		r.note("the heartbeat keeps its share of the lease, %s of %s", short(q.Heartbeat), short(q.Lease))
 	}
-	if len(stays) > 0 {
+	switch {
+	case len(stays) == finished:
+		r.note("no deploy fell into the measured part of any run")
+	case len(stays) > 0:
 		r.note("no deploy fell into the measured part of the run at %s", strings.Join(stays, "; "))
 	}
 	if len(full) > 0 {
