@@ -47,11 +47,11 @@ func (p page) mark(m marker, c color.Color, at vg.Point, size vg.Length, open bo
 func (p page) strokes(m marker, c color.Color, at vg.Point, size vg.Length, open bool) {
 	d, style := size*0.95, draw.LineStyle{Color: c, Width: 1.3}
 	if open {
-		ring := polygon(at, 24, size*1.05, 0)
+		ring := polygon(at, 24, size*0.9, 0)
 		ring = append(ring, ring[0])
 		p.FillPolygon(white, ring)
 		p.StrokeLines(draw.LineStyle{Color: c, Width: 0.8}, ring)
-		d *= 0.7
+		d *= 0.62
 	}
 	if m == plus {
 		p.line(style, at.X-d, at.Y, at.X+d, at.Y)

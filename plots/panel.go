@@ -133,6 +133,9 @@ func (p page) band(s *Series, n int, x, y scale) {
 	flush()
 }
 
+// markerApart is how far apart markers stand at least: of many points some have none.
+const markerApart = vg.Length(16)
+
 // curve draws the line and its markers; what was not measured is a gap.
 func (p page) curve(s *Series, x, y scale, size vg.Length) {
 	var piece []vg.Point
@@ -154,14 +157,17 @@ func (p page) curve(s *Series, x, y scale, size vg.Length) {
 		return
 	}
 	l := lookOf(s.Look)
+	last, open := vg.Length(-markerApart), false
 	for _, v := range s.Points {
-		if math.IsNaN(v.Y) {
+		at := vg.Point{X: x.at(v.X), Y: y.at(v.Y)}
+		if math.IsNaN(v.Y) || at.X-last < markerApart && v.Bound == open {
 			continue
 		}
+		last, open = at.X, v.Bound
 		radius := size
 		if v.Bound { // Its emptiness must show, be it below another.
 			radius *= 1.35
 		}
-		p.mark(l.marker, l.colour, vg.Point{X: x.at(v.X), Y: y.at(v.Y)}, radius, v.Bound)
+		p.mark(l.marker, l.colour, at, radius, v.Bound)
 	}
 }

@@ -167,3 +167,12 @@ func TestEveryTextOfAnSVGKeepsItsLength(t *testing.T) {
 	svg := string(render(t, sampleLines(4), "svg"))
 	assert.Equal(t, strings.Count(svg, "<text "), strings.Count(svg, `<text textLength="`))
 }
+
+func TestOfManyPointsSomeHaveNoMarker(t *testing.T) {
+	f := &Lines{Title: "many", X: Axis{"x", Seconds}, Panels: []Panel{{Series: []Series{{Name: "a", Look: 1}}}}}
+	for i := range 400 {
+		f.Panels[0].Series[0].Points = append(f.Panels[0].Series[0].Points, Point{X: float64(i), Y: 1, Lo: 1, Hi: 1})
+	}
+	markers := bytes.Count(render(t, f, "svg"), []byte("fill:#D55E00\""))
+	assert.InDelta(t, 22, markers, 4)
+}

@@ -26,7 +26,7 @@ func (r *curvesReport) lines(g figureGroup) *plots.Lines {
 			s := plots.Series{Name: policy, Look: lookOf(policy)}
 			for k := range r.points {
 				p := r.plotted(&r.points[k], i, m)
-				bounds, gaps = bounds || p.Bound, gaps || math.IsNaN(p.Y)
+				bounds, gaps = bounds || p.Bound, gaps || r.points[k].result != nil && math.IsNaN(p.Y)
 				s.Points = append(s.Points, p)
 			}
 			panel.Series = append(panel.Series, s)
@@ -38,7 +38,7 @@ func (r *curvesReport) lines(g figureGroup) *plots.Lines {
 	}
 	bands := "Bands: 95% intervals of the mean over replications."
 	if r.seeds == 1 {
-		bands = "One replication has no interval."
+		bands = "" // A note says why.
 	}
 	if bounds {
 		bands += " Open markers: ≥, as some of it had not ended with the run and is counted to there."
@@ -86,8 +86,9 @@ func (r *curvesReport) heat(name string) *plots.Heat {
 				c := plots.Cell{Value: math.NaN()}
 				if e := r.points[row*len(x.Values)+col].estimate(i, name); e != nil {
 					c = plots.Cell{Value: e.Mean, Bound: e.Censored > 0}
+					gaps = gaps || math.IsNaN(c.Value)
 				}
-				bounds, gaps = bounds || c.Bound, gaps || math.IsNaN(c.Value)
+				bounds = bounds || c.Bound
 				cells = append(cells, c)
 			}
 			m.Cells = append(m.Cells, cells)
@@ -108,10 +109,6 @@ func (r *curvesReport) heat(name string) *plots.Heat {
 // caption says what was measured, and how to measure it again.
 func (r *curvesReport) caption(legend string) []string {
 	sc := r.scene
-	world := sc.Name + ": " + sc.About
-	if sc.About == "" {
-		world = sc.Name
-	}
 	span, warmup := " of "+short(sc.Duration), ""
 	if sc.Warmup > 0 {
 		warmup = ", the first " + short(sc.Warmup) + " not measured"
@@ -119,15 +116,26 @@ func (r *curvesReport) caption(legend string) []string {
 	if r.varies("duration") || r.varies("warmup") {
 		span, warmup = "", "" // Not the scenario's.
 	}
-	seeds := fmt.Sprintf("seeds %d–%d, the same at every point", r.first, r.first+uint64(r.seeds)-1)
-	if r.seeds == 1 {
-		seeds = fmt.Sprintf("seed %d at every point", r.first)
-	}
-	runs := fmt.Sprintf("%s%s per point and policy%s; %s.", plural(r.seeds, "run"), span, warmup, seeds)
+	runs := fmt.Sprintf("%s%s per point and policy%s; %s, the same at every point.", plural(r.seeds, "run"), span, warmup, r.seedsInWords())
 	if len(r.notes) > 0 {
-		legend += " " + sentences(r.notes)
+		legend = strings.TrimSpace(legend + " " + sentences(r.notes))
 	}
-	return []string{world + ". " + runs, legend, "quiesce " + inShort(readVersion()) + ": " + r.repeat}
+	return []string{r.world() + ". " + runs, legend, "quiesce " + inShort(readVersion()) + ": " + r.repeat}
+}
+
+// world names the scenario, and says what it shows when it says so.
+func (r *curvesReport) world() string {
+	if r.scene.About == "" {
+		return r.scene.Name
+	}
+	return r.scene.Name + ": " + r.scene.About
+}
+
+func (r *curvesReport) seedsInWords() string {
+	if r.seeds == 1 {
+		return fmt.Sprintf("seed %d", r.first)
+	}
+	return fmt.Sprintf("seeds %d–%d", r.first, r.first+uint64(r.seeds)-1)
 }
 
 // sentences sets notes one behind the other.

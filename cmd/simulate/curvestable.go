@@ -16,9 +16,9 @@ import (
 func (r *curvesReport) writeTable(w io.Writer) error {
 	var b bytes.Buffer
 	sc := r.scene
-	b.WriteString(wrap("", "  ", sc.Name+": "+sc.About))
-	b.WriteString(wrap("", "  ", fmt.Sprintf("%s of %s at every point; seeds %d–%d; policies %s",
-		plural(r.seeds, "run"), short(sc.Duration), r.first, r.first+uint64(r.seeds)-1, strings.Join(r.sweep.policies, ", "))))
+	b.WriteString(wrap("", "  ", r.world()))
+	b.WriteString(wrap("", "  ", fmt.Sprintf("%s of %s at every point; %s; policies %s",
+		plural(r.seeds, "run"), short(sc.Duration), r.seedsInWords(), strings.Join(r.sweep.policies, ", "))))
 	b.WriteByte('\n')
 	bounds, lone := false, false
 	for _, name := range r.tabled() {
