@@ -47,7 +47,7 @@ The table shows one metric of each figure; --metrics chooses others by their nam
 replications by default, half as many as in compare, since there are several points: a minute
 on two cores for ` + scenarios.DefaultName + `. How to read the figures: docs/curves.md`,
 		Example: `  simulate curves --out figures
-  simulate curves three-minute-render --lease 30s..1h:log:9 --policies crash-only,hybrid
+  simulate curves three-minute-render --lease 30s..20m:log:7 --policies crash-only,hybrid
   simulate curves --vary jobs.render.duration.p50=10s,30s,1m,2m --out figures
   simulate curves --lease 1m,5m,15m --vary supervisor.grace=10s,30s,90s --seeds 3 --out figures`,
 		Args: cobra.ArbitraryArgs, // judged together with the flags

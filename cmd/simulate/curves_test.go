@@ -129,6 +129,12 @@ func TestFiguresOfCurves(t *testing.T) {
 	assert.True(t, bytes.Equal(svg, again), "same seeds, same bytes")
 }
 
+func TestCurvesSayWhyNothingWasMeasured(t *testing.T) {
+	text := strings.Join(strings.Fields(succeed(t, "curves", tiny, "--lease", "1m,14m", "--seeds", "1")), " ")
+	assert.Contains(t, text, "no stall after a deploy was measured at 14m: nobody was interrupted, or only in the last two leases")
+	assert.Contains(t, text, "–: nothing there to measure")
+}
+
 func TestTwoRangesMakeHeatMaps(t *testing.T) {
 	dir := t.TempDir()
 	succeed(t, "curves", tiny, "--lease", "1m,2m", "--vary", "fleet.workers=20..40:lin:2", "--seeds", "1", "--metrics", "stall_share", "--out", dir)

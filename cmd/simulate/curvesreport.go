@@ -40,7 +40,7 @@ const (
 // take takes in the results and returns how many points were finished.
 func (r *curvesReport) take(points []point, results []*lab.Results) (finished int) {
 	r.points = points
-	var stays, full []string // points without a measured deploy, and those that are overloaded
+	var stays, late, full []string // points without a deploy, without a stall that could end, and overloaded ones
 	for i := range points {
 		p := &points[i]
 		if i >= len(results) || results[i] == nil {
@@ -52,8 +52,11 @@ func (r *curvesReport) take(points []point, results []*lab.Results) (finished in
 			p.result.theory = lab.CrashOnlyStall(p.scenario)
 		}
 		r.wall = max(r.wall, results[i].Wall)
-		if results[i].Rows[0][0].Counts[meter.Rollouts] == 0 {
+		switch {
+		case results[i].Rows[0][0].Counts[meter.Rollouts] == 0:
 			stays = append(stays, p.label(r.axes))
+		case !p.interrupted():
+			late = append(late, p.label(r.axes))
 		}
 		if lab.Load(p.scenario) >= 1 {
 			full = append(full, p.label(r.axes))
@@ -74,6 +77,9 @@ func (r *curvesReport) take(points []point, results []*lab.Results) (finished in
 		r.note("no deploy fell into the measured part of any run")
 	case len(stays) > 0:
 		r.note("no deploy fell into the measured part of the run at %s", strings.Join(stays, "; "))
+	}
+	if len(late) > 0 {
+		r.note("no stall after a deploy was measured at %s: nobody was interrupted, or only in the last two leases of a run, whose stalls are left out as most could not end; a longer duration would show them", strings.Join(late, "; "))
 	}
 	if len(full) > 0 {
 		r.note("the fleet is overloaded at %s, so waits grow with the length of the run", strings.Join(full, "; "))
@@ -101,6 +107,16 @@ func (p *point) estimate(policy int, name string) *lab.Estimate {
 		return nil
 	}
 	return metric(p.result.policies[policy].Metrics, name)
+}
+
+// interrupted reports whether a stall after a deploy was measured under any policy.
+func (p *point) interrupted() bool {
+	for i := range p.result.policies {
+		if e := p.estimate(i, theoryMetric); e != nil && e.N > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // unit is that of a metric; all points agree.
