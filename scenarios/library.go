@@ -52,13 +52,13 @@ func About(name string) (string, error) {
 
 // Load returns an embedded scenario, or the one in a file. A file that is called like an
 // embedded scenario is reached as ./NAME. Every error is an [*Error].
-func Load(nameOrPath string) (*model.Scenario, error) {
+func Load(nameOrPath string) (*model.Scenario, error) { return LoadWith(nameOrPath) }
+
+// find returns the text of a scenario and the file it is in.
+func find(nameOrPath string) (file string, data []byte, err error) {
 	if data, err := Source(nameOrPath); err == nil {
-		return Parse(nameOrPath+".yaml", data)
+		return nameOrPath + ".yaml", data, nil
 	}
-	data, err := readFile(nameOrPath)
-	if err != nil {
-		return nil, err
-	}
-	return Parse(nameOrPath, data)
+	data, err = readFile(nameOrPath)
+	return nameOrPath, data, err
 }

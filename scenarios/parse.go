@@ -13,7 +13,9 @@ import (
 // scenario names are looked for relative to that file's folder. The result has every default
 // filled in; data is not kept. Every error is an [*Error] and reports the problem that comes
 // first in the file: of spelling and form, and only then of values that do not go together.
-func Parse(file string, data []byte) (*model.Scenario, error) {
+func Parse(file string, data []byte) (*model.Scenario, error) { return parse(file, data, nil) }
+
+func parse(file string, data []byte, overrides []Override) (*model.Scenario, error) {
 	src, err := newSource(file, data)
 	if err != nil {
 		return nil, err
@@ -23,14 +25,15 @@ func Parse(file string, data []byte) (*model.Scenario, error) {
 		return nil, err
 	}
 	r := &reader{src: src}
+	r.override(root, overrides)
 	var d document
 	r.mapping(&d, place{node: root})
 	if err := r.first(); err != nil {
-		return nil, err // A misspelt lease has not set the lease; what follows from it would mislead.
+		return nil, blame(err, overrides) // A misspelt lease has not set the lease; what follows from it would mislead.
 	}
 	s := r.scenario(&d)
 	if err := r.first(); err != nil {
-		return nil, err
+		return nil, blame(err, overrides)
 	}
 	return s, nil
 }

@@ -15,6 +15,7 @@ import (
 type reader struct {
 	src      *source
 	problems []problem
+	ours     map[*yaml.Node]*Override // nodes that are not in the file
 }
 
 // problem is an error and the place in the scenario that led to it, be it in another file.
@@ -42,6 +43,10 @@ func (p place) position() (line, column int) {
 }
 
 func (r *reader) fail(p place, problem, remedy string) {
+	if o := r.ours[p.node]; o != nil {
+		r.elsewhere(p, &Error{File: o.From, Field: p.field, Problem: problem, Remedy: remedy})
+		return
+	}
 	line, column := p.position()
 	r.elsewhere(p, r.src.at(line, column, p.field, problem, remedy))
 }

@@ -38,6 +38,8 @@ type group struct {
 var catalogue = []group{
 	{"What a deploy costs", []line{
 		{"deploy_stall_seconds_mean", "stall of an interrupted job, mean", asSeconds, headline},
+		{"deploy_stall_seconds_p50", "stall, median", asSeconds, inFull},
+		{"deploy_stall_seconds_p90", "stall, 90th percentile", asSeconds, inFull},
 		{"deploy_stall_seconds_p99", "stall, 99th percentile", asSeconds, ifAny},
 		{"interruptions_per_job_per_deploy", "interruptions per job it hits", asRatio, ifAny},
 		{"finished_in_grace", "jobs finished within the grace", asCount, ifAny},

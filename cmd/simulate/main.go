@@ -4,6 +4,7 @@
 //	simulate compare --jobs TRACE --manifest FILE     the same on real input
 //	simulate run SCENARIO --policy P --seed N         one run in full
 //	simulate replay --seed N SCENARIO --policy P      step through it
+//	simulate curves [SCENARIO] --lease 30s,1m,...     stall, delay and redone work over a setting, as figures
 //	simulate scenarios [list|show NAME|schema]
 //	simulate version
 //

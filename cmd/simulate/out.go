@@ -51,12 +51,17 @@ func (a *app) show(out *bytes.Buffer) error {
 // checkOut refuses an --out that nothing can be written to. It is called before the run: to
 // lose minutes of work to a misspelt folder is worse than an early no. It leaves no trace.
 func checkOut(dir, base string) error {
+	return checkFiles(dir, base+".json", base+".csv", base+".txt")
+}
+
+// checkFiles is checkOut for files of any name.
+func checkFiles(dir string, names ...string) error {
 	if dir == "" {
 		return nil
 	}
-	for _, ending := range []string{".json", ".csv", ".txt"} {
-		if info, err := os.Stat(filepath.Join(dir, base+ending)); err == nil && info.IsDir() {
-			return misuse("--out %s: %s in it is a folder, where a file is to be written; move it or name another folder", dir, base+ending)
+	for _, name := range names {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.IsDir() {
+			return misuse("--out %s: %s in it is a folder, where a file is to be written; move it or name another folder", dir, name)
 		}
 	}
 	// The folder may not exist yet; then its nearest ancestor that does must take it.

@@ -70,6 +70,8 @@
 //	stall_seconds_p99                    s
 //	stall_seconds_max                    s
 //	deploy_stall_seconds_mean            s      over stalls of jobs whose process was being stopped
+//	deploy_stall_seconds_p50             s
+//	deploy_stall_seconds_p90             s
 //	deploy_stall_seconds_p99             s
 //	crash_stall_seconds_mean             s      whose process died by itself
 //	crash_stall_seconds_p99              s

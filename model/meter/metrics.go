@@ -60,6 +60,10 @@ func (r *Row) Metrics() []Metric {
 	for _, c := range []Cause{ByDeploy, ByCrash, ByRefusal, ByLease, ByOther} {
 		h := &r.Stalls[c]
 		seconds(c.String()+"_stall_seconds_mean", h.Mean(), h, r.Censored[c])
+		if c == ByDeploy { // What a lease is chosen by is looked at more closely.
+			seconds("deploy_stall_seconds_p50", h.Quantile(50), h, r.Censored[c])
+			seconds("deploy_stall_seconds_p90", h.Quantile(90), h, r.Censored[c])
+		}
 		seconds(c.String()+"_stall_seconds_p99", h.Quantile(99), h, r.Censored[c])
 	}
 	n := float64(r.AllStalls.N)

@@ -68,16 +68,7 @@ func Run(ctx context.Context, plan Plan) (*Results, error) {
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
-	res := &Results{Scenario: plan.Scenario.Name, Policies: plan.Policies, Rows: make([][]*meter.Row, len(presets)), Asked: plan.Seeds}
-	for s := range plan.Seeds {
-		if !complete(rows, s) {
-			continue
-		}
-		res.Seeds = append(res.Seeds, plan.First+uint64(s))
-		for p := range rows {
-			res.Rows[p] = append(res.Rows[p], rows[p][s])
-		}
-	}
+	res := gather(plan.Scenario.Name, plan.Policies, plan.First, rows)
 	res.Wall = time.Since(start)
 	return res, ctx.Err()
 }

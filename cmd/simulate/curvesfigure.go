@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"strings"
+
+	"github.com/quiesce/quiesce/plots"
+)
+
+func pictureWriter(f figureFile, format string) write {
+	return func(w io.Writer) error { return plots.Write(w, f.figure(), format) }
+}
+
+// lines draws a group of metrics over one axis.
+func (r *curvesReport) lines(g figureGroup) *plots.Lines {
+	f := &plots.Lines{Title: g.title + ", by " + r.axes[0].label(), X: r.axes[0].plot()}
+	bounds, gaps := false, false
+	for _, m := range g.metrics {
+		panel := plots.Panel{Y: plots.Axis{Unit: plotUnit(m, r.unit(m))}}
+		if _, statistic := family(m); len(g.metrics) > 1 || statistic != "" {
+			panel.Title = statistic
+		}
+		for i, policy := range r.sweep.policies {
+			s := plots.Series{Name: policy, Look: lookOf(policy)}
+			for k := range r.points {
+				p := r.plotted(&r.points[k], i, m)
+				bounds, gaps = bounds || p.Bound, gaps || r.points[k].result != nil && math.IsNaN(p.Y)
+				s.Points = append(s.Points, p)
+			}
+			panel.Series = append(panel.Series, s)
+		}
+		if r.hasTheory(m) {
+			panel.Series = append(panel.Series, r.theory())
+		}
+		f.Panels = append(f.Panels, panel)
+	}
+	bands := "Bands: 95% intervals of the mean over replications."
+	if r.seeds == 1 {
+		bands = "" // A note says why.
+	}
+	if bounds {
+		bands += " Open markers: ≥, as some of it had not ended with the run and is counted to there."
+	}
+	if gaps {
+		bands += " Where a line is interrupted, there was nothing to measure."
+	}
+	f.Caption = r.caption(bands)
+	return f
+}
+
+func (r *curvesReport) plotted(p *point, policy int, name string) plots.Point {
+	none := math.NaN()
+	out := plots.Point{X: p.at[0].Number, Y: none, Lo: none, Hi: none}
+	if e := p.estimate(policy, name); e != nil && !math.IsNaN(e.Mean) {
+		out.Y, out.Lo, out.Hi, out.Bound = e.Mean, e.Lo, e.Hi, e.Censored > 0
+	}
+	return out
+}
+
+func (r *curvesReport) theory() plots.Series {
+	s := plots.Series{Name: theoryName, Theory: true}
+	for _, p := range r.points {
+		if p.result != nil {
+			s.Points = append(s.Points, plots.Point{X: p.at[0].Number, Y: p.result.theory, Lo: math.NaN(), Hi: math.NaN()})
+		}
+	}
+	return s
+}
+
+// heat draws a metric over two axes, a map per policy.
+func (r *curvesReport) heat(name string) *plots.Heat {
+	x, y := r.axes[0], r.axes[1]
+	h := &plots.Heat{
+		Title: fmt.Sprintf("%s, by %s and %s", metricTitle(name), x.label(), y.label()),
+		X:     x.plot(), Y: y.plot(), Xs: x.texts(), Ys: y.texts(),
+		Value: plots.Axis{Unit: plotUnit(name, r.unit(name))},
+	}
+	bounds, gaps := false, false
+	for i, policy := range r.sweep.policies {
+		m := plots.Map{Title: policy}
+		for row := range y.Values {
+			var cells []plots.Cell
+			for col := range x.Values {
+				c := plots.Cell{Value: math.NaN()}
+				if e := r.points[row*len(x.Values)+col].estimate(i, name); e != nil {
+					c = plots.Cell{Value: e.Mean, Bound: e.Censored > 0}
+					gaps = gaps || math.IsNaN(c.Value)
+				}
+				bounds = bounds || c.Bound
+				cells = append(cells, c)
+			}
+			m.Cells = append(m.Cells, cells)
+		}
+		h.Maps = append(h.Maps, m)
+	}
+	legend := "Means over replications, all maps in the same colours."
+	if bounds {
+		legend += " ≥: some of it had not ended with the run and is counted to there."
+	}
+	if gaps {
+		legend += " –: nothing there to measure."
+	}
+	h.Caption = r.caption(legend)
+	return h
+}
+
+// caption says what was measured, and how to measure it again.
+func (r *curvesReport) caption(legend string) []string {
+	sc := r.scene
+	span, warmup := " of "+short(sc.Duration), ""
+	if sc.Warmup > 0 {
+		warmup = ", the first " + short(sc.Warmup) + " not measured"
+	}
+	if r.varies("duration") || r.varies("warmup") {
+		span, warmup = "", "" // Not the scenario's.
+	}
+	runs := fmt.Sprintf("%s%s per point and policy%s; %s, the same at every point.", plural(r.seeds, "run"), span, warmup, r.seedsInWords())
+	if len(r.notes) > 0 {
+		legend = strings.TrimSpace(legend + " " + sentences(r.notes))
+	}
+	return []string{r.world() + ". " + runs, legend, "quiesce " + inShort(readVersion()) + ": " + r.repeat}
+}
+
+// world names the scenario, and says what it shows when it says so.
+func (r *curvesReport) world() string {
+	if r.scene.About == "" {
+		return r.scene.Name
+	}
+	return r.scene.Name + ": " + r.scene.About
+}
+
+func (r *curvesReport) seedsInWords() string {
+	if r.seeds == 1 {
+		return fmt.Sprintf("seed %d", r.first)
+	}
+	return fmt.Sprintf("seeds %d–%d", r.first, r.first+uint64(r.seeds)-1)
+}
+
+// sentences sets notes one behind the other.
+func sentences(notes []string) string {
+	parts := make([]string, len(notes))
+	for i, n := range notes {
+		parts[i] = strings.ToUpper(n[:1]) + n[1:] + "."
+	}
+	return strings.Join(parts, " ")
+}
+
+// inShort names a version as far as it is known.
+func inShort(v version) string {
+	s := v.Version
+	if len(v.Commit) >= 12 && !strings.Contains(s, v.Commit[:12]) {
+		s += " " + v.Commit[:12]
+		if v.Modified {
+			s += " (modified)"
+		}
+	}
+	return s
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/quiesce/quiesce/sim/lab"
+)
+
+// writeTable writes a block per figure, or per metric when metrics were asked for: values
+// below each other, policies side by side.
+func (r *curvesReport) writeTable(w io.Writer) error {
+	var b bytes.Buffer
+	sc := r.scene
+	b.WriteString(wrap("", "  ", r.world()))
+	b.WriteString(wrap("", "  ", fmt.Sprintf("%s of %s at every point; %s; policies %s",
+		plural(r.seeds, "run"), short(sc.Duration), r.seedsInWords(), strings.Join(r.sweep.policies, ", "))))
+	b.WriteByte('\n')
+	bounds, lone := false, false
+	for _, name := range r.tabled() {
+		rows, bound, gap := r.block(name)
+		bounds, lone = bounds || bound, lone || gap
+		b.WriteString(metricTitle(name) + "\n")
+		writeRows(&b, "  "+r.axesLabel(), r.columns(name), rows)
+	}
+	legend := "Means per run"
+	if r.seeds > 1 {
+		legend += fmt.Sprintf(" ± half of the %.0f%% interval", 100*lab.Confidence)
+	}
+	legend += "."
+	if bounds {
+		legend += " ≥: part of it was counted to the end of the run."
+	}
+	if lone {
+		legend += " –: nothing there to measure."
+	}
+	b.WriteString(wrap("", "", legend))
+	if r.hasTheory(theoryMetric) && slices.Contains(r.tabled(), theoryMetric) {
+		b.WriteString(wrap("", "", "Theory, for crash-only: the lease less the age of its last renewal; the wait for a free worker comes on top."))
+	}
+	b.WriteByte('\n')
+	if len(r.notes) > 0 {
+		b.WriteString("Notes\n")
+		for _, n := range r.notes {
+			b.WriteString(wrap("  - ", "    ", n))
+		}
+		b.WriteByte('\n')
+	}
+	if r.dir == "" {
+		b.WriteString("Figures and all numbers with\n  " + r.repeat + " --out figures\n")
+	} else {
+		b.WriteString("Repeat with\n  " + r.repeat + " --out " + quote(r.dir) + "\n")
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// tabled are the metrics of the table: all that were asked for, otherwise one of each figure.
+func (r *curvesReport) tabled() []string {
+	if r.asked {
+		return r.metrics
+	}
+	var names []string
+	for _, g := range r.groups {
+		names = append(names, g.metrics[0])
+	}
+	return names
+}
+
+func (r *curvesReport) axesLabel() string {
+	labels := make([]string, len(r.axes))
+	for i, x := range r.axes {
+		labels[i] = x.label()
+	}
+	return strings.Join(labels, " and ")
+}
+
+func (r *curvesReport) columns(name string) []string {
+	names := append([]string{}, r.sweep.policies...)
+	if r.hasTheory(name) {
+		names = append(names, "theory")
+	}
+	return names
+}
+
+// block is the rows of one metric, and which signs they use.
+func (r *curvesReport) block(name string) (rows []row, bound, gap bool) {
+	s := styleOfMetric(name, r.unit(name))
+	for k := range r.points {
+		p := &r.points[k]
+		if p.result == nil {
+			continue
+		}
+		out := row{label: p.label(r.axes)}
+		for i := range r.sweep.policies {
+			e := p.estimate(i, name)
+			bound = bound || e != nil && e.Censored > 0
+			gap = gap || e == nil || math.IsNaN(e.Mean)
+			out.cells = append(out.cells, newCell(e, s, total(p.result.policies[i].Metrics, "jobs_enqueued")))
+		}
+		if r.hasTheory(name) {
+			c := cell{value: "–"}
+			if !math.IsNaN(p.result.theory) {
+				c.value = s.write(p.result.theory)
+			}
+			out.cells = append(out.cells, c)
+		}
+		rows = append(rows, out)
+	}
+	return rows, bound, gap
+}

@@ -1,0 +1,177 @@
+package plots
+
+import (
+	"bytes"
+	"encoding/xml"
+	"image/png"
+	"io"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func render(t *testing.T, f Figure, format string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, Write(&b, f, format))
+	return b.Bytes()
+}
+
+var figures = map[string]func() Figure{
+	"one panel":   func() Figure { return sampleLines(1) },
+	"four panels": func() Figure { return sampleLines(4) },
+	"six panels":  func() Figure { return sampleLines(6) },
+	"one map":     func() Figure { return sampleHeat(1) },
+	"four maps":   func() Figure { return sampleHeat(4) },
+}
+
+func TestEqualFiguresGiveEqualBytes(t *testing.T) {
+	for name, f := range figures {
+		assert.Equal(t, render(t, f(), "svg"), render(t, f(), "svg"), name)
+	}
+	assert.True(t, bytes.Equal(render(t, sampleHeat(1), "png"), render(t, sampleHeat(1), "png")))
+}
+
+// texts are the labels of an SVG, in the order they are drawn.
+func texts(t *testing.T, svg []byte) []string {
+	t.Helper()
+	var all []string
+	d := xml.NewDecoder(bytes.NewReader(svg))
+	inside := false
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			return all
+		}
+		require.NoError(t, err, "an SVG is XML")
+		switch e := token.(type) {
+		case xml.StartElement:
+			inside = e.Name.Local == "text"
+		case xml.CharData:
+			if inside {
+				all = append(all, string(e))
+			}
+		case xml.EndElement:
+			inside = false
+		}
+	}
+}
+
+func TestFigureSaysWhatItShows(t *testing.T) {
+	svg := render(t, sampleLines(2), "svg")
+	all := texts(t, svg)
+	for _, want := range []string{
+		"Stall of jobs that a deploy interrupts, by lease", "mean", "median",
+		"crash-only", "drain", "hybrid", "finish-only", "adaptive", "theory: lease less age",
+		"lease", "30s", "1m", "2m", "5m", "10m", "100ms", "1s", "0", "quiesce v0.1",
+	} {
+		assert.Contains(t, all, want)
+	}
+	assert.Contains(t, strings.Join(all, " "), "Seeds 1–5")
+	assert.NotContains(t, string(svg), "NaN")
+	assert.NotContains(t, string(svg), "Inf")
+	assert.NotContains(t, strings.Join(all, ""), atLeast, "it is drawn, or a PDF would not have it")
+}
+
+func TestHeatMapHasValuesInItsCells(t *testing.T) {
+	all := texts(t, render(t, sampleHeat(2), "svg"))
+	for _, want := range []string{"crash-only", "drain", "grace", "lease", "1m30s", "10s", "–", "2m26s", "5.4s"} {
+		assert.Contains(t, all, want)
+	}
+}
+
+func TestLowerBoundsAreOpen(t *testing.T) {
+	closed, open := sampleLines(1), sampleLines(1)
+	closed.Panels[0].Series, open.Panels[0].Series = closed.Panels[0].Series[:1], open.Panels[0].Series[:1]
+	open.Panels[0].Series[0].Points[0].Bound = true
+	whites := func(f Figure) int { return bytes.Count(render(t, f, "svg"), []byte("fill:#FFFFFF")) }
+	assert.Equal(t, whites(closed)+1, whites(open))
+}
+
+func TestNothingIsDrawnOutsideOfThePage(t *testing.T) {
+	number := regexp.MustCompile(`[ML](-?[0-9.e+]+),(-?[0-9.e+]+)`)
+	for name, f := range figures {
+		wide, high := f().size()
+		for _, m := range number.FindAllStringSubmatch(string(render(t, f(), "svg")), -1) {
+			x, err := strconv.ParseFloat(m[1], 64)
+			require.NoError(t, err)
+			y, err := strconv.ParseFloat(m[2], 64)
+			require.NoError(t, err)
+			const rounding = 0.01
+			assert.True(t, x >= 0 && x <= wide.Points()+rounding && y >= 0 && y <= high.Points()+rounding, "%s: %s", name, m[0])
+		}
+	}
+}
+
+func TestEveryFormatIsWhatItIsCalled(t *testing.T) {
+	f := sampleLines(1)
+	wide, _ := f.size()
+	img, err := png.Decode(bytes.NewReader(render(t, f, "png")))
+	require.NoError(t, err)
+	assert.InDelta(t, wide.Points()/72*dpi, img.Bounds().Dx(), 1)
+	assert.True(t, bytes.HasPrefix(render(t, f, "pdf"), []byte("%PDF-")))
+	require.ErrorContains(t, Write(io.Discard, f, "jpg"), `no format "jpg"`)
+}
+
+func TestFiguresWithHardlyAnything(t *testing.T) {
+	none := math.NaN()
+	for name, points := range map[string][]Point{
+		"one point":         {{X: 30, Y: 1, Lo: 0.5, Hi: 1.5}},
+		"nothing measured":  {{X: 30, Y: none, Lo: none, Hi: none}, {X: 60, Y: none, Lo: none, Hi: none}},
+		"zeros":             {{X: 0, Y: 0, Lo: 0, Hi: 0}, {X: 60, Y: 0, Lo: 0, Hi: 0}},
+		"interval to below": {{X: 0, Y: 1, Lo: -3, Hi: 5}, {X: 60, Y: 100, Lo: -50, Hi: 250}},
+	} {
+		f := &Lines{Title: name, X: Axis{"x", Seconds}, Panels: []Panel{{Series: []Series{{Name: "a", Points: points}}}}}
+		assert.NotContains(t, string(render(t, f, "svg")), "NaN", name)
+		h := &Heat{Title: name, Xs: []string{"1"}, Ys: []string{"1"}, Maps: []Map{{Title: "a", Cells: [][]Cell{{{Value: points[0].Y}}}}}}
+		assert.NotContains(t, string(render(t, h, "svg")), "NaN", name)
+	}
+}
+
+func TestPaletteRisesInBrightness(t *testing.T) {
+	before := -1.0
+	for i := range 100 {
+		c := shade(float64(i) / 99)
+		l := luminance(c)
+		assert.Greater(t, l, before, "at %d%%", i)
+		before = l
+		letters := luminance(contrast(c))
+		ratio := (max(l, letters) + 0.05) / (min(l, letters) + 0.05)
+		assert.Greater(t, ratio, 3.8, "text on it can be read at %d%%", i)
+	}
+}
+
+func TestLooksDifferInMarkersAndColours(t *testing.T) {
+	require.Len(t, looks, Looks)
+	colours, markers := map[any]bool{}, map[marker]bool{}
+	for _, l := range looks {
+		colours[l.colour], markers[l.marker] = true, true
+	}
+	assert.Len(t, colours, Looks)
+	assert.Len(t, markers, Looks)
+	assert.Equal(t, looks[1].colour, lookOf(1+Looks).colour)
+	assert.NotPanics(t, func() { lookOf(-1) })
+}
+
+func TestTextOfAPDFIsEncodedForItsFont(t *testing.T) {
+	assert.Equal(t, "1\x963, 5\xb5s \xb1 2\xd7 -1 ?", windows1252("1–3, 5µs ± 2× −1 ж"))
+}
+
+func TestEveryTextOfAnSVGKeepsItsLength(t *testing.T) {
+	svg := string(render(t, sampleLines(4), "svg"))
+	assert.Equal(t, strings.Count(svg, "<text "), strings.Count(svg, `<text textLength="`))
+}
+
+func TestOfManyPointsSomeHaveNoMarker(t *testing.T) {
+	f := &Lines{Title: "many", X: Axis{"x", Seconds}, Panels: []Panel{{Series: []Series{{Name: "a", Look: 1}}}}}
+	for i := range 400 {
+		f.Panels[0].Series[0].Points = append(f.Panels[0].Series[0].Points, Point{X: float64(i), Y: 1, Lo: 1, Hi: 1})
+	}
+	markers := bytes.Count(render(t, f, "svg"), []byte("fill:#D55E00\""))
+	assert.InDelta(t, 22, markers, 4)
+}
