@@ -70,7 +70,7 @@ var catalogue = []group{
 	}},
 	{"What jobs feel", []line{
 		{"delay_seconds_per_job", "delay per job, over all jobs", asSeconds, headline},
-		{"stall_share", "share of started jobs that stand still", asShare, headline},
+		{"stall_share", "started jobs that stand still", asShare, headline},
 		{"stall_seconds_mean", "stall, whatever the cause, mean", asSeconds, inFull},
 		{"stall_seconds_p50", "median", asSeconds, inFull},
 		{"stall_seconds_p90", "90th percentile", asSeconds, inFull},
