@@ -81,3 +81,8 @@ func TestSuggestions(t *testing.T) {
 	assert.Equal(t, "", nearest("kubernetes", words))
 	assert.Equal(t, "", nearest("", words))
 }
+
+// newRare writes so many events of a kind that should not happen, of 2.6 million jobs.
+func newRare(count float64) cell {
+	return newCell(&lab.Estimate{Mean: count / 10, Variance: 0, Replications: 10}, asRare, 2.57e6)
+}

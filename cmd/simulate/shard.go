@@ -121,22 +121,3 @@ func readSheet(file string) (*lab.Sheet, error) {
 	}
 	return sheet, nil
 }
-
-// atLoads returns the scenario once for each load, or as it is.
-func (c *comparison) atLoads(s *scene) ([]*scene, error) {
-	if len(c.loads) == 0 {
-		return []*scene{s}, nil
-	}
-	var all []*scene
-	for _, load := range c.loads {
-		sc, err := lab.AtLoad(s.Scenario, load)
-		if err != nil {
-			return nil, misuse("--load %v: %v; leave --load out, or choose another scenario", load, err)
-		}
-		at := *s
-		at.Scenario = sc
-		at.words = append(append([]string(nil), s.words...), "--load", fmt.Sprint(load))
-		all = append(all, &at)
-	}
-	return all, nil
-}
