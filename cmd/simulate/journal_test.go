@@ -45,8 +45,10 @@ func rewrite(t *testing.T, file, text string) {
 func TestAStoppedComparisonGoesOnWhereItWas(t *testing.T) {
 	dir := t.TempDir()
 	file := interrupt(t, dir, tiny)
-	// Killed, it may have been in the middle of a line.
-	rewrite(t, file, read(t, file)+`{"fingerprint":"half`)
+	// Killed, it may have been in the middle of a line, of which nothing must be left behind
+	// the next rows: they may be stopped as well.
+	rewrite(t, file, read(t, file)+`{"fingerprint":"`+strings.Repeat("half", 1_000_000))
+	interrupt(t, dir, tiny)
 	r := invoke(t.Context(), "compare", tiny, "--seeds", "4", "--out", dir)
 	require.Equal(t, exitFine, r.status, r.stderr)
 	assert.Contains(t, r.stderr, "going on from")
