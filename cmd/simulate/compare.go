@@ -221,8 +221,8 @@ func newReport(s *scene, plan lab.Plan, results *lab.Results) *report {
 		r.meta.events += total(p.Metrics, "events")
 		if n := total(p.Metrics, "jobs_dead_lettered_by_interruptions"); n > 0 {
 			// Their delay has no end, so a policy that gives jobs up can look quick.
-			r.notes = append(r.notes, fmt.Sprintf("under %s %s were dead-lettered by interruptions alone; their delay is counted to the end of the run, and the slots they no longer need serve others",
-				p.Name, plural(int(n), "job")))
+			r.notes = append(r.notes, fmt.Sprintf("under %s %s dead-lettered by interruptions alone; their delay is counted to the end of the run, and the slots they no longer need serve others",
+				p.Name, wasWere(int(n), "job")))
 		}
 	}
 	return r

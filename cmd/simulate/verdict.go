@@ -82,6 +82,13 @@ func isAre(words []string) string {
 	return and(words) + " are"
 }
 
+func wasWere(n int, thing string) string {
+	if n == 1 {
+		return plural(n, thing) + " was"
+	}
+	return plural(n, thing) + " were"
+}
+
 // warmup compares the scenario's warm-up with what MSER-5 suggests.
 type warmup struct {
 	given  float64 // seconds

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func estimate(x, y []float64) (Estimate, *Pairing) {
+func difference(x, y []float64) (Estimate, *Pairing) {
 	d := make([]float64, len(x))
 	for i := range x {
 		d[i] = x[i] - y[i]
@@ -35,7 +35,7 @@ func TestHolmMultipliesTheSmallestByAllAndKeepsTheOrder(t *testing.T) {
 
 func TestPairingIsWorthWhatTheSidesHaveInCommon(t *testing.T) {
 	x, y := []float64{10, 20, 30, 41}, []float64{9, 19, 29, 39}
-	e, p := estimate(x, y)
+	e, p := difference(x, y)
 	_, vx := spread(x)
 	_, vy := spread(y)
 	assert.InDelta(t, (vx+vy)/0.25, p.Reduction, 1e-9, "the differences 1, 1, 1, 2 have a variance of 0.25")
@@ -47,7 +47,7 @@ func TestPairingIsWorthWhatTheSidesHaveInCommon(t *testing.T) {
 func TestWherePairingHarmsTheRunsAreTakenApart(t *testing.T) {
 	x := []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	y := []float64{20, 19, 18, 17, 16, 15, 14, 13, 12, 11.5}
-	e, p := estimate(x, y)
+	e, p := difference(x, y)
 	assert.Less(t, p.Reduction, 0.6)
 	require.True(t, p.Independent)
 	// x of the runs 0, 2, … against y of 1, 3, …, which have no seed in common.
@@ -55,11 +55,11 @@ func TestWherePairingHarmsTheRunsAreTakenApart(t *testing.T) {
 	assert.Equal(t, []float64{diff, lo, hi}, []float64{e.Mean, e.Lo, e.Hi})
 
 	// A few runs more or less say little about what they have in common: they stay paired.
-	_, p = estimate(x[:4], y[:4])
+	_, p = difference(x[:4], y[:4])
 	assert.Less(t, p.Reduction, 0.6)
 	assert.False(t, p.Independent)
 	// So do runs in which it is chance.
-	_, p = estimate(x, []float64{3, 1, 4, 1, 5, 9, 2, 6, 5, 2.5})
+	_, p = difference(x, []float64{3, 1, 4, 1, 5, 9, 2, 6, 5, 2.5})
 	assert.False(t, p.Independent)
 }
 
