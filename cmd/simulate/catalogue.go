@@ -33,6 +33,18 @@ type group struct {
 	lines []line
 }
 
+// isRare reports whether a metric counts what should never happen.
+func isRare(metric string) bool {
+	for _, g := range catalogue {
+		for _, l := range g.lines {
+			if l.metric == metric {
+				return l.style == asRare
+			}
+		}
+	}
+	return false
+}
+
 // catalogue is the table's rows by the question that they answer. Metrics that are missing
 // here appear under their names at the end of a single run's table.
 var catalogue = []group{

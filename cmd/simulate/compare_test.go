@@ -35,10 +35,11 @@ type estimate struct {
 	Mean, Lo, Hi *float64
 	Unit         *string
 	N, Censored  *int64
-	TooFew       bool     `json:"too_few"`
-	P            *float64 // of a difference
-	Holm         *float64 `json:"p_holm"`
-	Reduction    *float64 `json:"variance_reduction"`
+	TooFew       bool                      `json:"too_few"`
+	PerJob       *struct{ Lo, Hi float64 } `json:"per_job"`
+	P            *float64                  // of a difference
+	Holm         *float64                  `json:"p_holm"`
+	Reduction    *float64                  `json:"variance_reduction"`
 	Independent  bool
 }
 

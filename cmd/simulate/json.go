@@ -60,11 +60,11 @@ func (r *report) writeJSON(w io.Writer) error {
 func (r *report) document() object {
 	policies := make(object, len(r.policies))
 	for i, p := range r.policies {
-		policies[i] = member{p.Name, object{{"metrics", metricsObject(p.Metrics)}}}
+		policies[i] = member{p.Name, object{{"metrics", metricsObject(p.Metrics, total(p.Metrics, "jobs_enqueued"))}}}
 	}
 	paired := make([]object, len(r.paired))
 	for i, d := range r.paired {
-		paired[i] = object{{"policy", d.Policy}, {"baseline", d.Baseline}, {"metrics", metricsObject(d.Metrics)}}
+		paired[i] = object{{"policy", d.Policy}, {"baseline", d.Baseline}, {"metrics", metricsObject(d.Metrics, 0)}}
 	}
 	doc := object{{"scenario", r.scenario.Name}, {"about", r.scenario.About}}
 	if r.run != nil {
@@ -114,7 +114,9 @@ func (w *warmup) object() any {
 	return object{{"rule", "MSER-5"}, {"scenario_seconds", number(w.given)}, {"suggested_seconds", number(longest)}, {"transients", append([]object{}, all...)}}
 }
 
-func metricsObject(all []lab.Estimate) object {
+// metricsObject lists metrics. jobs is how many there were under the policy, over all
+// replications; it is 0 for differences.
+func metricsObject(all []lab.Estimate, jobs float64) object {
 	o := make(object, len(all))
 	for i, e := range all {
 		m := object{{"mean", number(e.Mean)}, {"lo", number(e.Lo)}, {"hi", number(e.Hi)}, {"unit", e.Unit}}
@@ -123,6 +125,10 @@ func metricsObject(all []lab.Estimate) object {
 		}
 		if e.Censored > 0 {
 			m = append(m, member{"censored", e.Censored})
+		}
+		if seen := math.Round(e.Mean * float64(e.Replications)); jobs > 0 && isRare(e.Name) && seen < lab.Few {
+			lo, hi := lab.RareRate(seen, jobs, e.Variance, e.Mean)
+			m = append(m, member{"per_job", object{{"lo", number(lo)}, {"hi", number(hi)}}})
 		}
 		if e.TooFew {
 			m = append(m, member{"too_few", true})

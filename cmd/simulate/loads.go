@@ -70,7 +70,7 @@ func (s *reports) flips() []string {
 	for _, f := range lab.Flips(s.results) {
 		low, high := s.all[f.Low].scenario.Name, s.all[f.High].scenario.Name
 		if f.Clear {
-			lines = append(lines, fmt.Sprintf("the ranking flips: %s delays jobs less than %s in %s, and more in %s; so there is no winner for every load",
+			lines = append(lines, fmt.Sprintf("the ranking flips: %s delays jobs less than %s in %s, and more in %s",
 				f.Better, f.Worse, low, high))
 		} else {
 			lines = append(lines, fmt.Sprintf("%s and %s change places between %s and %s, but are not told apart clearly in both; more replications would tell",

@@ -72,6 +72,9 @@ func TestRareEventsAreNeverABareZero(t *testing.T) {
 		}
 	}
 	assert.Contains(t, oneLine(text), "Not seen under any policy, 0 of 2,334 (<0.13%): unfenced effects applied twice")
+	lost := decode(t, succeed(t, "compare", tiny, "--seeds", "3", "--format", "json")).Policies["hybrid"].Metrics["jobs_lost"]
+	require.NotNil(t, lost.PerJob)
+	assert.InDelta(t, 3.0/2334, lost.PerJob.Hi, 1e-9)
 	assert.Equal(t, "3 of 2.57M (0.4–3.4ppm)", newRare(3).value)
 	assert.Equal(t, "12 of 2.57M (2.7–8.2ppm)", newRare(12).value)
 }
