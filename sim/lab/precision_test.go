@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/quiesce/quiesce/model/meter"
+	"github.com/quiesce/quiesce/protocol"
 )
 
 func TestItIsLookedOnAGeometricSchedule(t *testing.T) {
@@ -16,18 +17,19 @@ func TestItIsLookedOnAGeometricSchedule(t *testing.T) {
 }
 
 func TestReplicationsAreAddedUntilThePrecisionIsReached(t *testing.T) {
-	plan := Plan{Scenario: deployment(), Policies: []string{"crash-only", "hybrid"}, First: 1}
+	plan := Plan{Scenario: deployment(), Policies: []string{"drain", "hybrid"}, First: 1}
+	plan.Scenario.Duration = 8 * protocol.Minute
 	runs := 0
 	plan.Keep = func(string, uint64, *meter.Row) error { runs++; return nil }
-	res, err := RunTo(t.Context(), plan, 0.25, 100)
+	res, err := RunTo(t.Context(), plan, 0.5, 100)
 	require.NoError(t, err)
 	n := len(res.Seeds)
 	assert.Greater(t, n, 10)
 	assert.Less(t, n, 100)
 	assert.Equal(t, 2*n, runs, "no run is done twice")
-	assert.Contains(t, res.Stop, "precision 25% was reached")
+	assert.Contains(t, res.Stop, "precision 50% was reached")
 	worst, _, _ := imprecise(res.Estimates())
-	assert.LessOrEqual(t, worst, 0.2, "γ/(1+γ)")
+	assert.LessOrEqual(t, worst, 1.0/3, "γ/(1+γ)")
 
 	// The same replications as a plan of that many, and the same again.
 	plan.Keep, plan.Seeds = nil, n
@@ -38,7 +40,7 @@ func TestReplicationsAreAddedUntilThePrecisionIsReached(t *testing.T) {
 	// One look earlier it was not precise enough.
 	res.Rows[0], res.Rows[1] = res.Rows[0][:(2*n-1)/3], res.Rows[1][:(2*n-1)/3]
 	worst, _, _ = imprecise(res.Estimates())
-	assert.Greater(t, worst, 0.2)
+	assert.Greater(t, worst, 1.0/3)
 }
 
 func TestABudgetEndsTheSearchForPrecision(t *testing.T) {
