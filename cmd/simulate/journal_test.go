@@ -43,34 +43,34 @@ func rewrite(t *testing.T, file, text string) {
 }
 
 func TestAStoppedComparisonGoesOnWhereItWas(t *testing.T) {
-	dir := t.TempDir()
-	file := interrupt(t, dir, tiny)
+	scenario, dir := small(t), t.TempDir()
+	file := interrupt(t, dir, scenario)
 	// Killed, it may have been in the middle of a line, of which nothing must be left behind
 	// the next rows: they may be stopped as well.
 	rewrite(t, file, read(t, file)+`{"fingerprint":"`+strings.Repeat("half", 1_000_000))
-	interrupt(t, dir, tiny)
-	r := invoke(t.Context(), "compare", tiny, "--seeds", "4", "--out", dir)
+	interrupt(t, dir, scenario)
+	r := invoke(t.Context(), "compare", scenario, "--seeds", "4", "--out", dir)
 	require.Equal(t, exitFine, r.status, r.stderr)
 	assert.Contains(t, r.stderr, "going on from")
-	assert.Equal(t, succeed(t, "compare", tiny, "--seeds", "4"), r.stdout)
+	assert.Equal(t, succeed(t, "compare", scenario, "--seeds", "4"), r.stdout)
 	assert.Equal(t, []string{"compare.csv", "compare.json", "compare.txt"}, names(t, dir), "the rows are gone once the results are there")
 }
 
 func TestFinishedRowsAreNotComputedAgain(t *testing.T) {
-	dir := t.TempDir()
-	file := interrupt(t, dir, tiny)
-	whole := succeed(t, "compare", tiny, "--seeds", "2")
+	scenario, dir := small(t), t.TempDir()
+	file := interrupt(t, dir, scenario)
+	whole := succeed(t, "compare", scenario, "--seeds", "2")
 	// A row that no run would give: where it shows up, it was taken and not computed.
 	forged := strings.ReplaceAll(read(t, file), `"released":`, `"released":9`)
 	rewrite(t, file, forged)
-	r := invoke(t.Context(), "compare", tiny, "--seeds", "2", "--quiet", "--out", dir)
+	r := invoke(t.Context(), "compare", scenario, "--seeds", "2", "--quiet", "--out", dir)
 	require.Equal(t, exitFine, r.status)
 	assert.Empty(t, r.stderr)
 	assert.NotEqual(t, whole, r.stdout)
 
 	// Rows of another scenario are not taken.
-	changed := filepath.Join(t.TempDir(), "tiny.yaml")
-	rewrite(t, changed, strings.Replace(read(t, tiny), "grace: 20s", "grace: 21s", 1))
+	changed := filepath.Join(t.TempDir(), "changed.yaml")
+	rewrite(t, changed, strings.Replace(read(t, scenario), "grace: 20s", "grace: 21s", 1))
 	rewrite(t, file, forged)
 	r = invoke(t.Context(), "compare", changed, "--seeds", "2", "--quiet", "--out", dir)
 	require.Equal(t, exitFine, r.status)
@@ -78,19 +78,19 @@ func TestFinishedRowsAreNotComputedAgain(t *testing.T) {
 }
 
 func TestAShardKeepsRowsOfItsOwn(t *testing.T) {
-	dir := t.TempDir()
-	file := interrupt(t, dir, tiny, "--shard", "1/2")
+	scenario, dir := small(t), t.TempDir()
+	file := interrupt(t, dir, scenario, "--shard", "1/2")
 	assert.Equal(t, "shard-1-of-2.rows.jsonl", filepath.Base(file))
-	r := invoke(t.Context(), "compare", tiny, "--seeds", "4", "--shard", "1/2", "--out", dir)
+	r := invoke(t.Context(), "compare", scenario, "--seeds", "4", "--shard", "1/2", "--out", dir)
 	require.Equal(t, exitFine, r.status, r.stderr)
-	succeed(t, "compare", tiny, "--seeds", "4", "--shard", "0/2", "--out", dir)
+	succeed(t, "compare", scenario, "--seeds", "4", "--shard", "0/2", "--out", dir)
 	merged := succeed(t, "merge", filepath.Join(dir, "shard-0-of-2.json"), filepath.Join(dir, "shard-1-of-2.json"))
-	assert.Equal(t, succeed(t, "compare", tiny, "--seeds", "4"), merged)
+	assert.Equal(t, succeed(t, "compare", scenario, "--seeds", "4"), merged)
 }
 
 func TestRowsThatCannotBeTrustedAreRefused(t *testing.T) {
-	dir := t.TempDir()
-	file := interrupt(t, dir, tiny)
+	scenario, dir := small(t), t.TempDir()
+	file := interrupt(t, dir, scenario)
 	good := read(t, file)
 	for _, c := range []struct{ name, text, says string }{
 		{"another build", strings.Replace(good, `"build":"`, `"build":"older `, 1), "rows.jsonl:1: its rows were made by another build"},
@@ -101,7 +101,7 @@ func TestRowsThatCannotBeTrustedAreRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rewrite(t, file, c.text)
-			r := invoke(t.Context(), "compare", tiny, "--seeds", "2", "--out", dir)
+			r := invoke(t.Context(), "compare", scenario, "--seeds", "2", "--out", dir)
 			assert.Equal(t, exitMisuse, r.status)
 			assert.Empty(t, r.stdout)
 			assert.Contains(t, r.stderr, c.says)

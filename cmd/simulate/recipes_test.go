@@ -18,7 +18,8 @@ import (
 func TestRecipes(t *testing.T) {
 	text, err := os.ReadFile("../../docs/sweeps.md")
 	require.NoError(t, err)
-	whole := succeed(t, "compare", tiny, "--seeds", "4")
+	scenario := small(t)
+	whole := succeed(t, "compare", scenario, "--seeds", "4")
 	for _, c := range []struct{ name, variable, command string }{
 		{"Slurm", `"$SLURM_ARRAY_TASK_ID/8"`, slurmCommand(t, string(text))},
 		{"Kubernetes", "$(INDEX)/8", jobCommand(t, string(text))},
@@ -26,7 +27,7 @@ func TestRecipes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			require.Contains(t, c.command, c.variable)
-			command := regexp.MustCompile(`\S+fleet.yaml|fleet.yaml`).ReplaceAllString(c.command, tiny)
+			command := regexp.MustCompile(`\S+fleet.yaml|fleet.yaml`).ReplaceAllString(c.command, scenario)
 			command = regexp.MustCompile(`--out \S+`).ReplaceAllString(command, "--out "+dir)
 			command = strings.Replace(command, "--seeds 400", "--seeds 4", 1)
 			var files []string

@@ -26,10 +26,11 @@ func shards(t *testing.T, of int, args ...string) []string {
 }
 
 func TestMergedShardsAreOneRunByteForByte(t *testing.T) {
+	file := small(t)
 	for _, args := range [][]string{
-		{tiny, "--seeds", "5"},
-		{tiny, "--seeds", "2", "--seed", "9", "--policies", "hybrid,adaptive"}, // fewer than shards
-		{tiny, "--seeds", "4", "--load", "0.4,0.8"},
+		{file, "--seeds", "5"},
+		{file, "--seeds", "2", "--seed", "9", "--policies", "hybrid,adaptive"}, // fewer than shards
+		{file, "--seeds", "4", "--load", "0.4,0.8"},
 	} {
 		files := shards(t, 3, args...)
 		files[0], files[2] = files[2], files[0]
@@ -51,12 +52,14 @@ func TestEqualShardsAreEqualFiles(t *testing.T) {
 		require.NoError(t, err)
 		return string(text)
 	}
-	assert.Equal(t, read(shards(t, 2, tiny, "--seeds", "3")[1]), read(shards(t, 2, tiny, "--seeds", "3")[1]))
+	file := small(t)
+	assert.Equal(t, read(shards(t, 2, file, "--seeds", "3")[1]), read(shards(t, 2, file, "--seeds", "3")[1]))
 }
 
 func TestMergeRefusesWhatIsNotWhole(t *testing.T) {
-	files := shards(t, 3, tiny, "--seeds", "3")
-	others := shards(t, 3, tiny, "--seeds", "4")
+	scenario := small(t)
+	files := shards(t, 3, scenario, "--seeds", "3")
+	others := shards(t, 3, scenario, "--seeds", "4")
 	half := filepath.Join(t.TempDir(), "half.json")
 	text, err := os.ReadFile(files[1])
 	require.NoError(t, err)
@@ -84,6 +87,6 @@ func TestMergeRefusesWhatIsNotWhole(t *testing.T) {
 
 func TestMergeWritesEveryFormat(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "results")
-	succeed(t, append([]string{"merge", "--out", dir}, shards(t, 2, tiny, "--seeds", "2")...)...)
+	succeed(t, append([]string{"merge", "--out", dir}, shards(t, 2, small(t), "--seeds", "2")...)...)
 	assert.Equal(t, []string{"compare.csv", "compare.json", "compare.txt"}, names(t, dir))
 }

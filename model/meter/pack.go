@@ -31,12 +31,22 @@ func (h *Histogram) packed() []bar {
 		return h.bars
 	}
 	var bars []bar
-	for _, b := range h.h.Distribution() {
-		if b.Count > 0 {
-			bars = append(bars, bar{b.From, b.Count})
+	for i, n := range h.h.Export().Counts {
+		if n > 0 {
+			bars = append(bars, bar{bucketAt(i), n})
 		}
 	}
 	return bars
+}
+
+// bucketAt returns the least value of the histogram's bucket i: one for each value up to
+// 2,047, then 1,024 for each doubling. The histogram's own Distribution says the same, at the
+// price of a list of all of them.
+func bucketAt(i int) int64 {
+	if i < 2048 {
+		return int64(i)
+	}
+	return int64(i&1023+1024) << (i>>10 - 1)
 }
 
 // unpack makes the histogram ready to record.

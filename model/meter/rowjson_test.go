@@ -62,6 +62,15 @@ func TestAPackedHistogramAnswersAsBefore(t *testing.T) {
 	})
 }
 
+func TestBucketsAreThoseOfTheHistogram(t *testing.T) {
+	var h Histogram
+	h.record(protocol.Second)
+	for i, b := range h.h.Distribution() {
+		require.Equal(t, b.From, bucketAt(i), "bucket %d", i)
+		require.Equal(t, b.To-b.From+1, widthAt(b.From), "bucket %d", i)
+	}
+}
+
 func TestWhoeverRecordsAgainLosesNothingThatWasPacked(t *testing.T) {
 	r := &Row{}
 	r.QueueWait.record(protocol.Minute)
