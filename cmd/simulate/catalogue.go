@@ -33,6 +33,18 @@ type group struct {
 	lines []line
 }
 
+// isRare reports whether a metric counts what should never happen.
+func isRare(metric string) bool {
+	for _, g := range catalogue {
+		for _, l := range g.lines {
+			if l.metric == metric {
+				return l.style == asRare
+			}
+		}
+	}
+	return false
+}
+
 // catalogue is the table's rows by the question that they answer. Metrics that are missing
 // here appear under their names at the end of a single run's table.
 var catalogue = []group{
@@ -72,7 +84,7 @@ var catalogue = []group{
 	}},
 	{"What jobs feel", []line{
 		{"delay_seconds_per_job", "delay per job, over all jobs", asSeconds, headline},
-		{"stall_share", "share of started jobs that stand still", asShare, headline},
+		{"stall_share", "started jobs that stand still", asShare, headline},
 		{"stall_seconds_mean", "stall, whatever the cause, mean", asSeconds, inFull},
 		{"stall_seconds_p50", "median", asSeconds, inFull},
 		{"stall_seconds_p90", "90th percentile", asSeconds, inFull},

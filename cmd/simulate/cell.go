@@ -3,6 +3,7 @@ package main
 import (
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/quiesce/quiesce/sim/lab"
 )
@@ -15,9 +16,11 @@ func newCell(e *lab.Estimate, s style, jobs float64) cell {
 	if e == nil || math.IsNaN(e.Mean) {
 		return cell{value: "–"}
 	}
-	if s == asRare && e.Mean == 0 {
-		// A rare event that was not seen may still be possible: say how hard was looked.
-		return cell{value: "0 of " + million(jobs)}
+	if e.TooFew && e.Replications > 1 {
+		return cell{value: tooFew}
+	}
+	if seen := math.Round(e.Mean * float64(e.Replications)); s == asRare && seen < lab.Few {
+		return rare(e, seen, jobs)
 	}
 	c := cell{value: s.write(e.Mean)}
 	if e.Censored > 0 {
@@ -25,6 +28,35 @@ func newCell(e *lab.Estimate, s style, jobs float64) cell {
 	}
 	c.half = s.interval(e)
 	return c
+}
+
+// tooFew stands for a quantile that is little else than the largest value.
+const tooFew = "too few"
+
+// rare writes the number of events of a kind that should not happen, over all runs, with the
+// interval of the chance of a job. What was not seen may still be possible: how hard was
+// looked says how often at most.
+func rare(e *lab.Estimate, seen, jobs float64) cell {
+	lo, hi := lab.RareRate(seen, jobs, e.Variance, e.Mean)
+	text := commas(seen) + " of " + million(jobs)
+	if seen == 0 {
+		return cell{value: text + " (<" + chance(hi, hi) + ")"}
+	}
+	return cell{value: text + " (" + strings.TrimRight(chance(lo, hi), "%pm") + "–" + chance(hi, hi) + ")"}
+}
+
+// chance writes a small probability, in the unit that suits another one.
+func chance(p, like float64) string {
+	digits := func(v float64) string {
+		if v >= 99.5 {
+			return commas(v)
+		}
+		return strconv.FormatFloat(v, 'g', 2, 64)
+	}
+	if like >= 1e-4 {
+		return digits(100*p) + "%"
+	}
+	return digits(1e6*p) + "ppm"
 }
 
 // interval writes half of an estimate's interval, or nothing when it is out of sight beside

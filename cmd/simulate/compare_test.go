@@ -35,6 +35,12 @@ type estimate struct {
 	Mean, Lo, Hi *float64
 	Unit         *string
 	N, Censored  *int64
+	TooFew       bool                      `json:"too_few"`
+	PerJob       *struct{ Lo, Hi float64 } `json:"per_job"`
+	P            *float64                  // of a difference
+	Holm         *float64                  `json:"p_holm"`
+	Reduction    *float64                  `json:"variance_reduction"`
+	Independent  bool
 }
 
 type document struct {
@@ -49,7 +55,23 @@ type document struct {
 		Metrics          map[string]estimate
 	}
 	Notes, Assumed []string
-	Meta           map[string]any
+	Verdict        *struct {
+		Metric, Text string
+		Winner       *string
+		Best         []string
+	}
+	Warmup *struct {
+		Rule       string
+		Scenario   float64  `json:"scenario_seconds"`
+		Suggested  *float64 `json:"suggested_seconds"`
+		Transients []struct {
+			Policy, Of string
+			Seconds    float64
+			Steady     bool
+		}
+	}
+	Stop string
+	Meta map[string]any
 }
 
 func decode(t *testing.T, text string) document {

@@ -9,9 +9,20 @@ import (
 
 // writeCSV writes one line per policy and metric. What was not measured is an empty field.
 func (r *report) writeCSV(w io.Writer) error {
+	c := newCSV(w)
+	r.writeLines(c)
+	c.Flush()
+	return c.Error()
+}
+
+// newCSV begins a table. Errors stay in the writer until they are asked for at the end.
+func newCSV(w io.Writer) *csv.Writer {
 	c := csv.NewWriter(w)
-	// Errors stay in the writer until they are asked for at the end.
 	_ = c.Write([]string{"scenario", "policy", "metric", "unit", "mean", "lo", "hi", "n", "censored"})
+	return c
+}
+
+func (r *report) writeLines(c *csv.Writer) {
 	for _, p := range r.policies {
 		for _, e := range p.Metrics {
 			_ = c.Write([]string{
@@ -20,8 +31,6 @@ func (r *report) writeCSV(w io.Writer) error {
 			})
 		}
 	}
-	c.Flush()
-	return c.Error()
 }
 
 func plain(v float64) string {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/sim/lab"
 )
 
 // value is a flag that is checked while the command line is read, so that whoever mistyped
@@ -138,5 +139,55 @@ func numberFlag(to *int64, what string, least int64) *value {
 		}
 		*to = n
 		return nil
+	}}
+}
+
+// percentage is a share between 0 and 1, written as a percentage.
+type percentage float64
+
+func (p percentage) String() string { return strconv.FormatFloat(100*float64(p), 'g', 6, 64) + "%" }
+
+func precisionFlag(to *percentage) *value {
+	return &value{kind: "2%", set: func(s string) error {
+		digits, ok := strings.CutSuffix(s, "%")
+		v, err := strconv.ParseFloat(digits, 64)
+		switch {
+		case !ok || err != nil:
+			return fmt.Errorf("is not a precision; write a percentage such as 2%%")
+		case !(v >= 0.01 && v <= 100):
+			return fmt.Errorf("cannot be aimed at; write a percentage from 0.01%% to 100%%")
+		}
+		*to = percentage(v / 100)
+		return nil
+	}}
+}
+
+// mostLoad is how overloaded a fleet may be: waits grow with the run, and nothing else is to
+// be seen beyond.
+const mostLoad = 2
+
+func loadsFlag(to *[]float64) *value {
+	return &value{kind: "0.6,0.9", set: func(s string) error {
+		*to = nil
+		for _, word := range strings.Split(s, ",") {
+			v, err := strconv.ParseFloat(strings.TrimSpace(word), 64)
+			switch {
+			case err != nil:
+				return fmt.Errorf("is not a list of loads; write shares such as 0.6,0.9")
+			case !(v >= 0.01 && v <= mostLoad):
+				return fmt.Errorf("cannot be offered; write shares of the slots' time from 0.01 to %d", mostLoad)
+			case slices.Contains(*to, v):
+				return fmt.Errorf("names %v twice; name each load once", v)
+			}
+			*to = append(*to, v)
+		}
+		return nil
+	}}
+}
+
+func shardFlag(to *lab.Shard) *value {
+	return &value{kind: "I/N", set: func(s string) (err error) {
+		*to, err = lab.ParseShard(s)
+		return err
 	}}
 }

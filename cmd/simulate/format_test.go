@@ -48,7 +48,7 @@ func TestCells(t *testing.T) {
 		{"a bound", lab.Estimate{Mean: 10_200, Lo: 9_800, Hi: 10_600, Censored: 3}, asSeconds, cell{value: "≥ 2h50m", half: "± 7m"}},
 		{"not measured", lab.Estimate{Mean: nan, Lo: nan, Hi: nan}, asSeconds, cell{value: "–"}},
 		{"one replication", lab.Estimate{Mean: 7, Lo: nan, Hi: nan}, asCount, cell{value: "7"}},
-		{"never seen", lab.Estimate{Mean: 0, Lo: 0, Hi: 0}, asRare, cell{value: "0 of 2.6M"}},
+		{"never seen", lab.Estimate{Mean: 0, Lo: 0, Hi: 0}, asRare, cell{value: "0 of 2.6M (<1.2ppm)"}},
 		{"a share", lab.Estimate{Mean: 0.184, Lo: 0.182, Hi: 0.186}, asShare, cell{value: "18.4%", half: "± 0.2%"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, newCell(&c.e, c.style, 2_600_000)) })
@@ -80,4 +80,9 @@ func TestSuggestions(t *testing.T) {
 	assert.Equal(t, "hybrid", nearest("hybird", words))
 	assert.Equal(t, "", nearest("kubernetes", words))
 	assert.Equal(t, "", nearest("", words))
+}
+
+// newRare writes so many events of a kind that should not happen, of 2.6 million jobs.
+func newRare(count float64) cell {
+	return newCell(&lab.Estimate{Mean: count / 10, Variance: 0, Replications: 10}, asRare, 2.57e6)
 }

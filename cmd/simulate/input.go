@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/scenarios"
 )
 
@@ -27,6 +28,39 @@ type scene struct {
 	*model.Scenario
 	assumed []string // what real input does not say
 	words   []string // the arguments that name it again
+	told    *told    // what was said of it when its shards were run; nil when it is at hand
+}
+
+// told is all that a report says of a scenario, so that shards can be joined without it.
+type told struct {
+	Name     string      `json:"name"`
+	About    string      `json:"about"`
+	Duration int64       `json:"duration"` // nanoseconds
+	Warmup   int64       `json:"warmup"`
+	Facts    [][2]string `json:"facts"`
+	Notes    []string    `json:"notes"`
+	Assumed  []string    `json:"assumed"`
+	Words    []string    `json:"words"`
+}
+
+func (s *scene) tell() told {
+	if s.told != nil {
+		return *s.told
+	}
+	t := told{
+		Name: s.Name, About: s.About, Duration: int64(s.Duration), Warmup: int64(s.Warmup),
+		Notes: scenarios.Notes(s.Scenario), Assumed: s.assumed, Words: s.words,
+	}
+	for _, f := range describe(s.Scenario) {
+		t.Facts = append(t.Facts, [2]string{f.name, f.text})
+	}
+	return t
+}
+
+// scene returns a scenario that can be reported, but not run.
+func (t *told) scene() *scene {
+	sc := &model.Scenario{Name: t.Name, About: t.About, Duration: protocol.Duration(t.Duration), Warmup: protocol.Duration(t.Warmup)}
+	return &scene{Scenario: sc, assumed: t.Assumed, words: t.Words, told: t}
 }
 
 // load finds the scenario that args and flags name.

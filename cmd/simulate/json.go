@@ -53,13 +53,18 @@ func (n number) MarshalJSON() ([]byte, error) {
 // writeJSON writes the report for machines: everything outside "meta" follows
 // from the input alone.
 func (r *report) writeJSON(w io.Writer) error {
+	return writeIndented(w, append(r.document(), member{"meta", r.meta.object()}))
+}
+
+// document is the report without its meta.
+func (r *report) document() object {
 	policies := make(object, len(r.policies))
 	for i, p := range r.policies {
-		policies[i] = member{p.Name, object{{"metrics", metricsObject(p.Metrics)}}}
+		policies[i] = member{p.Name, object{{"metrics", metricsObject(p.Metrics, total(p.Metrics, "jobs_enqueued"))}}}
 	}
 	paired := make([]object, len(r.paired))
 	for i, d := range r.paired {
-		paired[i] = object{{"policy", d.Policy}, {"baseline", d.Baseline}, {"metrics", metricsObject(d.Metrics)}}
+		paired[i] = object{{"policy", d.Policy}, {"baseline", d.Baseline}, {"metrics", metricsObject(d.Metrics, 0)}}
 	}
 	doc := object{{"scenario", r.scenario.Name}, {"about", r.scenario.About}}
 	if r.run != nil {
@@ -67,18 +72,51 @@ func (r *report) writeJSON(w io.Writer) error {
 	}
 	doc = append(doc,
 		member{"seeds", r.seeds}, member{"first_seed", r.firstSeed},
-		member{"policies", policies}, member{"paired", paired},
-		member{"notes", list(r.notes)}, member{"assumed", list(r.scenario.assumed)},
-		member{"meta", object{
-			{"wall_seconds", number(r.meta.wall.Seconds())},
-			{"events_per_second", number(math.Round(r.meta.eventsPerSecond()))},
-			{"version", readVersion().Version},
-			{"asked_seeds", r.meta.asked},
-		}})
-	return writeIndented(w, doc)
+		member{"policies", policies}, member{"paired", paired})
+	if r.run == nil {
+		doc = append(doc, member{"verdict", r.verdict.object()}, member{"warmup", r.warmup.object()})
+		if r.stop != "" {
+			doc = append(doc, member{"stop", r.stop})
+		}
+	}
+	return append(doc, member{"notes", list(r.notes)}, member{"assumed", list(r.scenario.assumed)})
 }
 
-func metricsObject(all []lab.Estimate) object {
+func (m meta) object() object {
+	return object{
+		{"wall_seconds", number(m.wall.Seconds())},
+		{"events_per_second", number(math.Round(m.eventsPerSecond()))},
+		{"version", readVersion().Version},
+		{"asked_seeds", m.asked},
+	}
+}
+
+func (v *verdict) object() any {
+	if v.text == "" {
+		return nil // of a single policy
+	}
+	var winner any
+	if v.winner != "" {
+		winner = v.winner
+	}
+	return object{{"metric", lab.Headline[0]}, {"winner", winner}, {"best", list(v.best)}, {"text", v.text}}
+}
+
+func (w *warmup) object() any {
+	var all []object
+	for _, t := range w.all {
+		all = append(all, object{{"policy", t.Policy}, {"of", t.Of}, {"seconds", number(float64(t.Nanos) / 1e9)}, {"steady", !t.Unsettled}})
+	}
+	longest, by := w.suggested()
+	if by == nil {
+		longest = math.NaN()
+	}
+	return object{{"rule", "MSER-5"}, {"scenario_seconds", number(w.given)}, {"suggested_seconds", number(longest)}, {"transients", append([]object{}, all...)}}
+}
+
+// metricsObject lists metrics. jobs is how many there were under the policy, over all
+// replications; it is 0 for differences.
+func metricsObject(all []lab.Estimate, jobs float64) object {
 	o := make(object, len(all))
 	for i, e := range all {
 		m := object{{"mean", number(e.Mean)}, {"lo", number(e.Lo)}, {"hi", number(e.Hi)}, {"unit", e.Unit}}
@@ -87,6 +125,19 @@ func metricsObject(all []lab.Estimate) object {
 		}
 		if e.Censored > 0 {
 			m = append(m, member{"censored", e.Censored})
+		}
+		if seen := math.Round(e.Mean * float64(e.Replications)); jobs > 0 && isRare(e.Name) && seen < lab.Few {
+			lo, hi := lab.RareRate(seen, jobs, e.Variance, e.Mean)
+			m = append(m, member{"per_job", object{{"lo", number(lo)}, {"hi", number(hi)}}})
+		}
+		if e.TooFew {
+			m = append(m, member{"too_few", true})
+		}
+		if p := e.Pairing; p != nil {
+			m = append(m, member{"p", number(p.P)}, member{"p_holm", number(p.Adjusted)}, member{"variance_reduction", number(p.Reduction)})
+			if p.Independent {
+				m = append(m, member{"independent", true})
+			}
 		}
 		o[i] = member{e.Name, m}
 	}

@@ -2,6 +2,8 @@
 //
 //	simulate compare                                  policies side by side, in the default scenario
 //	simulate compare --jobs TRACE --manifest FILE     the same on real input
+//	simulate compare --shard I/N --out DIR            one of N parts of it, for another machine
+//	simulate merge FILES                              the parts put together
 //	simulate run SCENARIO --policy P --seed N         one run in full
 //	simulate replay --seed N SCENARIO --policy P      step through it
 //	simulate curves [SCENARIO] --lease 30s,1m,...     stall, delay and redone work over a setting, as figures

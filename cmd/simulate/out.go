@@ -13,7 +13,7 @@ import (
 // write is one way of writing a report.
 type write func(io.Writer) error
 
-func (r *report) as(format string) write {
+func as(r printable, format string) write {
 	switch format {
 	case asJSON:
 		return r.writeJSON
@@ -27,9 +27,9 @@ func (r *report) as(format string) write {
 // print writes a report to stdout, and to files called base in dir when that is given. All
 // of it is composed first and the files come before stdout, so that what fails leaves
 // nothing that looks like a result.
-func (a *app) print(r *report, format, dir, base string) error {
+func (a *app) print(r printable, format, dir, base string) error {
 	var out bytes.Buffer
-	if err := r.as(format)(&out); err != nil {
+	if err := as(r, format)(&out); err != nil {
 		return err
 	}
 	if dir != "" {

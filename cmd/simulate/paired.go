@@ -45,6 +45,7 @@ func (r *report) writePaired(b *bytes.Buffer) {
 		return
 	}
 	alignVerdicts(rows)
+	rows = append(rows, r.reductions()...)
 	writeRows(b, "Against "+r.paired[0].Baseline+", run by run", names, rows)
 	writeLegend(b, rows)
 }
@@ -55,7 +56,6 @@ var pairLabels = map[string]string{
 	"crash_stall_seconds_mean":  "crash stall, mean",
 	"lease_stall_seconds_mean":  "stall after a pause, mean",
 	"delay_seconds_per_job":     "delay per job",
-	"stall_share":               "started jobs that stand still",
 	"attempts_eroded":           "attempts eroded",
 }
 
@@ -77,7 +77,7 @@ const (
 func writeLegend(b *bytes.Buffer, rows []row) {
 	var given []string
 	for _, l := range []struct{ verdict, text string }{
-		{unclear, "the interval reaches to both sides of no difference"},
+		{unclear, unclearMeans(len(rows[0].cells))},
 		{allGone, "it did not happen at all"},
 		{fewSeen, fmt.Sprintf("fewer than %d on one side", fewest)},
 	} {
@@ -86,6 +86,11 @@ func writeLegend(b *bytes.Buffer, rows []row) {
 		}) {
 			given = append(given, l.verdict+": "+l.text+".")
 		}
+	}
+	if slices.ContainsFunc(rows, func(r row) bool {
+		return slices.ContainsFunc(r.cells, func(c cell) bool { return strings.HasSuffix(c.value, "so unpaired") })
+	}) {
+		given = append(given, "unpaired: equal seeds made it worse, so the interval is of independent runs, half of the seeds on each side.")
 	}
 	if len(given) > 0 {
 		b.WriteString(wrap("", "  ", strings.Join(given, " ")))
@@ -106,6 +111,46 @@ func alignVerdicts(rows []row) {
 			}
 		}
 	}
+}
+
+// unclearMeans explains the verdict where so many policies are compared with the baseline.
+func unclearMeans(policies int) string {
+	if policies == 1 {
+		return "the interval reaches to both sides of no difference"
+	}
+	return fmt.Sprintf("the interval reaches to both sides of no difference, or would if it allowed for %d policies (Holm)", policies)
+}
+
+// reductions says what pairing was worth: the variance of the difference of two independent
+// measurements over that of the paired ones.
+func (r *report) reductions() []row {
+	var rows []row
+	for _, name := range lab.Headline {
+		out := row{label: pairLabels[name]}
+		some := false
+		for i := range r.paired {
+			c := cell{value: "–"}
+			if e := metric(r.paired[i].Metrics, name); e != nil && e.Pairing != nil && e.Pairing.Reduction > 0 {
+				c.value, some = reduction(e.Pairing), true
+			}
+			out.cells = append(out.cells, c)
+		}
+		if some {
+			rows = append(rows, out)
+		}
+	}
+	if len(rows) > 0 {
+		rows = append([]row{{title: "Variance cut by pairing"}}, rows...)
+	}
+	return rows
+}
+
+func reduction(p *lab.Pairing) string {
+	text := "by " + threeDigits(p.Reduction) + "×"
+	if p.Independent {
+		text += ", so unpaired"
+	}
+	return text
 }
 
 func (r *report) difference(i int, l line) (c cell, differs bool) {
@@ -148,7 +193,7 @@ func compareMeans(base, other, diff *lab.Estimate) string {
 	switch {
 	case base == nil || other == nil:
 		return ""
-	case diff.Lo <= 0 && diff.Hi >= 0:
+	case diff.Lo <= 0 && diff.Hi >= 0, diff.Pairing != nil && diff.Pairing.Adjusted > 1-lab.Confidence:
 		return unclear
 	case base.Censored > 0 || other.Censored > 0:
 		return "" // a bound has no ratio

@@ -14,6 +14,9 @@ type report struct {
 	firstSeed uint64
 	policies  []lab.Policy
 	paired    []lab.Difference
+	verdict   verdict
+	warmup    warmup
+	stop      string // why there are no more replications
 	notes     []string
 	run       *runFacts // of run; nil for compare
 	repeat    string    // the command line that gives the same numbers

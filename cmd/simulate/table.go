@@ -20,6 +20,10 @@ func (r *report) writeTable(w io.Writer) error {
 	} else {
 		r.writeComparison(&b)
 		r.writePaired(&b)
+		if r.verdict.text != "" {
+			b.WriteString(wrap("", "  ", r.verdict.text))
+			b.WriteByte('\n')
+		}
 	}
 	r.writeFoot(&b)
 	_, err := w.Write(b.Bytes())
@@ -48,8 +52,8 @@ func (r *report) writeHead(b *bytes.Buffer) {
 		b.WriteString(wrap("", "  ", fmt.Sprintf("%s of %s; %s; policies %s", plural(r.seeds, "run"), span, seeds, strings.Join(names, ", "))))
 	}
 	b.WriteByte('\n')
-	for _, f := range describe(sc.Scenario) {
-		b.WriteString(wrap(padRight(f.name, 9), padRight("", 9), f.text))
+	for _, f := range sc.tell().Facts {
+		b.WriteString(wrap(padRight(f[0], 9), padRight("", 9), f[1]))
 	}
 	b.WriteByte('\n')
 }
@@ -65,6 +69,7 @@ func (r *report) writeComparison(b *bytes.Buffer) {
 	var (
 		rows    []row
 		nothing []string
+		unseen  []string
 	)
 	for _, g := range catalogue {
 		begun := false
@@ -79,6 +84,8 @@ func (r *report) writeComparison(b *bytes.Buffer) {
 					rows, begun = append(rows, row{title: g.title}), true
 				}
 				rows = append(rows, row{label: l.label, cells: cells})
+			case zero && l.style == asRare:
+				unseen = append(unseen, l.label)
 			case zero:
 				nothing = append(nothing, l.label)
 			}
@@ -90,12 +97,39 @@ func (r *report) writeComparison(b *bytes.Buffer) {
 	}
 	writeRows(b, "", names, rows)
 	if r.seeds > 1 {
-		b.WriteString(wrap("", "", fmt.Sprintf("Means per run ± half of the %.0f%% interval. ≥: part of it was counted to the end of the run. –: nothing there to measure.", 100*lab.Confidence)))
+		b.WriteString(wrap("", "  ", fmt.Sprintf("Means per run ± half of the %.0f%% interval. ≥: part of it was counted to the end of the run. –: nothing there to measure.", 100*lab.Confidence)+explain(rows)))
 	}
+	b.WriteString(wrap("", "  ", r.unseen(unseen)))
 	if len(nothing) > 0 {
 		b.WriteString(wrap("", "  ", "Nothing in any policy: "+strings.Join(nothing, ", ")+"."))
 	}
 	b.WriteByte('\n')
+}
+
+// explain says what a cell without a mean means, if there is one.
+func explain(rows []row) string {
+	for _, r := range rows {
+		for _, c := range r.cells {
+			if c.value == tooFew {
+				return fmt.Sprintf(" %s: fewer than %d values per run lie beyond the quantile.", tooFew, lab.Beyond)
+			}
+		}
+	}
+	return ""
+}
+
+// unseen says of rare events that were not seen how often they can happen at most.
+func (r *report) unseen(labels []string) string {
+	jobs := total(r.policies[0].Metrics, "jobs_enqueued")
+	_, hi := lab.RareRate(0, jobs, math.NaN(), 0)
+	text := fmt.Sprintf("0 of n (<x): not seen in the n jobs of all runs, which leaves a job a chance below x (%.0f%%, 3/n); a few of n: the limits are Wilson's, wider where runs differ by more than chance.", 100*lab.Confidence)
+	if r.seeds > 1 {
+		text += fmt.Sprintf(" Of runs in which many jobs would go at once, %d without any leave a run a chance below %s.", r.seeds, percent(lab.QuietRuns(r.seeds)))
+	}
+	if len(labels) > 0 {
+		text += fmt.Sprintf(" Not seen under any policy, 0 of %s (<%s): %s.", million(jobs), chance(hi, hi), strings.Join(labels, ", "))
+	}
+	return text
 }
 
 // cells writes one metric under every policy. seen says that some policy measured it, zero
@@ -144,7 +178,7 @@ func writeRows(b *bytes.Buffer, title string, names []string, rows []row) {
 			}
 			text := padRight("  "+r.label, labels)
 			for i := from; i < to; i++ {
-				c := padLeft(r.cells[i].value, values[i]) + " " + r.cells[i].half
+				c := strings.TrimRight(padLeft(r.cells[i].value, values[i])+" "+r.cells[i].half, " ")
 				text += "   " + padRight(c, values[i]+1+halves[i])
 			}
 			b.WriteString(strings.TrimRight(text, " ") + "\n")

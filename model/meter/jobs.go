@@ -328,9 +328,12 @@ func (m *Meter) countEnd(j *job, n int64) {
 		if j.endedAs == JobsDeadLettered && j.blameless {
 			m.count(j.endedAt, JobsDeadByInterruptions, n)
 		}
-	case m.measured(j.enqueued):
-		m.count(j.endedAt, JobsCompleted, n)
-		m.delay(j.delayed, n)
+	default:
+		m.row.DelayOverTime.add(&m.window, j.enqueued, j.delayed, n)
+		if m.measured(j.enqueued) {
+			m.count(j.endedAt, JobsCompleted, n)
+			m.delay(j.delayed, n)
+		}
 	}
 }
 
@@ -355,6 +358,7 @@ func (m *Meter) close(j *job, at protocol.Instant) {
 // closeStall ends a stall with the start of the next execution, or with the run (censored).
 func (m *Meter) closeStall(j *job, at protocol.Instant, censored bool) {
 	m.close(j, at)
+	m.row.StallOverTime.add(&m.window, j.from, at.Sub(j.from), 1)
 	if j.from < m.window.From || j.from > m.window.Until.Add(-m.window.Cooldown) {
 		return
 	}

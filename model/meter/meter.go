@@ -175,8 +175,11 @@ func (m *Meter) Finish(ending func(protocol.JobKey) (e Ending, live protocol.Dur
 			m.closeStall(j, end, true)
 		}
 		// A dead-lettered job waits as long as the run, or its policy would look good by it.
-		if !j.served && m.measured(j.enqueued) {
-			m.delay(end.Sub(j.enqueued)-max(live, 0), 1)
+		if d := end.Sub(j.enqueued) - max(live, 0); !j.served {
+			m.row.DelayOverTime.add(&m.window, j.enqueued, d, 1)
+			if m.measured(j.enqueued) {
+				m.delay(d, 1)
+			}
 		}
 	})
 	m.stalled.add(&m.window, end, 0)

@@ -11,6 +11,7 @@ type Metric struct {
 	Valid    bool
 	N        int64 // observations behind a mean or quantile; 0 for counts
 	Censored int64 // of those, counted to the end of the run: the value is a lower bound
+	Percent  int   // of a quantile; 0 for everything else
 }
 
 // Metrics computes every metric of the contract, in its order.
@@ -28,6 +29,10 @@ func (r *Row) Metrics() []Metric {
 	}
 	seconds := func(name string, value float64, h *Histogram, censored int64) {
 		all = append(all, Metric{Name: name, Unit: "s", Value: value, Valid: h.N > 0, N: h.N, Censored: censored})
+	}
+	quantile := func(name string, percent int, h *Histogram, censored int64) {
+		seconds(name, h.Quantile(float64(percent)), h, censored)
+		all[len(all)-1].Percent = percent
 	}
 	sum := func(s Sum) float64 { return float64(r.Sums[s]) / 1e6 }
 
@@ -53,18 +58,18 @@ func (r *Row) Metrics() []Metric {
 	}
 	h := &r.AllStalls
 	seconds("stall_seconds_mean", h.Mean(), h, censored)
-	seconds("stall_seconds_p50", h.Quantile(50), h, censored)
-	seconds("stall_seconds_p90", h.Quantile(90), h, censored)
-	seconds("stall_seconds_p99", h.Quantile(99), h, censored)
+	quantile("stall_seconds_p50", 50, h, censored)
+	quantile("stall_seconds_p90", 90, h, censored)
+	quantile("stall_seconds_p99", 99, h, censored)
 	seconds("stall_seconds_max", float64(h.Max)/1e6, h, censored)
 	for _, c := range []Cause{ByDeploy, ByCrash, ByRefusal, ByLease, ByOther} {
 		h := &r.Stalls[c]
 		seconds(c.String()+"_stall_seconds_mean", h.Mean(), h, r.Censored[c])
 		if c == ByDeploy { // What a lease is chosen by is looked at more closely.
-			seconds("deploy_stall_seconds_p50", h.Quantile(50), h, r.Censored[c])
-			seconds("deploy_stall_seconds_p90", h.Quantile(90), h, r.Censored[c])
+			quantile("deploy_stall_seconds_p50", 50, h, r.Censored[c])
+			quantile("deploy_stall_seconds_p90", 90, h, r.Censored[c])
 		}
-		seconds(c.String()+"_stall_seconds_p99", h.Quantile(99), h, r.Censored[c])
+		quantile(c.String()+"_stall_seconds_p99", 99, h, r.Censored[c])
 	}
 	n := float64(r.AllStalls.N)
 	ratio("stall_held_seconds_mean", "s", sum(HeldTime), n)
@@ -96,14 +101,14 @@ func (r *Row) Metrics() []Metric {
 	count("withdrawn", WithdrawnJobs)
 	count("timeouts", Timeouts)
 	count("failures", Failures)
-	seconds("exit_seconds_p50", r.ExitTime.Quantile(50), &r.ExitTime, 0)
-	seconds("exit_seconds_p99", r.ExitTime.Quantile(99), &r.ExitTime, 0)
+	quantile("exit_seconds_p50", 50, &r.ExitTime, 0)
+	quantile("exit_seconds_p99", 99, &r.ExitTime, 0)
 	count("killed_at_grace", KilledAtGrace)
 	count("stops", Stops)
 	count("crashes", Crashes)
 	count("rollouts", Rollouts)
-	seconds("queue_wait_seconds_p50", r.QueueWait.Quantile(50), &r.QueueWait, 0)
-	seconds("queue_wait_seconds_p99", r.QueueWait.Quantile(99), &r.QueueWait, 0)
+	quantile("queue_wait_seconds_p50", 50, &r.QueueWait, 0)
+	quantile("queue_wait_seconds_p99", 99, &r.QueueWait, 0)
 	ratio("rollout_seconds", "s", sum(RolloutTime), float64(r.Counts[RolloutsFinished]))
 	// Nothing in this version holds a leader lease.
 	all = append(all, Metric{Name: "leader_gap_seconds_max", Unit: "s"})

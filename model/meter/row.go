@@ -99,16 +99,20 @@ type Row struct {
 	AllStalls Histogram
 	ExitTime  Histogram
 	QueueWait Histogram
-	TraceHash uint64
+	// From the very start of the run, to judge whether the warm-up is long enough.
+	DelayOverTime Series // by the instant of arrival
+	StallOverTime Series // by the instant of interruption
+	TraceHash     uint64
 }
 
 // Histogram counts durations with three significant digits and keeps their exact sum and
 // maximum.
 type Histogram struct {
-	h   *hdrhistogram.Histogram
-	N   int64
-	Sum int64 // microseconds
-	Max int64 // microseconds
+	h    *hdrhistogram.Histogram // while it records, or
+	bars []bar                   // once it is packed
+	N    int64
+	Sum  int64 // microseconds
+	Max  int64 // microseconds
 }
 
 // maxMicros is the largest value a histogram tells from larger ones: a hundred days.
@@ -119,9 +123,7 @@ func (h *Histogram) record(d protocol.Duration) {
 	h.N++
 	h.Sum += us
 	h.Max = max(h.Max, us)
-	if h.h == nil {
-		h.h = hdrhistogram.New(1, maxMicros, 3)
-	}
+	h.unpack()
 	// The error is for values beyond the range, which are clamped to it.
 	_ = h.h.RecordValue(min(us, maxMicros))
 }
@@ -131,11 +133,9 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.N += o.N
 	h.Sum += o.Sum
 	h.Max = max(h.Max, o.Max)
-	if o.h != nil {
-		if h.h == nil {
-			h.h = hdrhistogram.New(1, maxMicros, 3)
-		}
-		h.h.Merge(o.h)
+	h.unpack()
+	for _, b := range o.packed() {
+		_ = h.h.RecordValues(b.low, b.n) // within the range: it comes from a histogram
 	}
 }
 
@@ -151,6 +151,9 @@ func (h *Histogram) Mean() float64 {
 func (h *Histogram) Quantile(q float64) float64 {
 	if h.N == 0 {
 		return 0
+	}
+	if h.h == nil {
+		return float64(min(h.quantileOfBars(q), h.Max)) / 1e6
 	}
 	return float64(min(h.h.ValueAtQuantile(q), h.Max)) / 1e6
 }

@@ -16,10 +16,17 @@ const Confidence = 0.95
 type Estimate struct {
 	Name, Unit   string
 	Mean, Lo, Hi float64
-	Replications int   // that measured it
-	N            int64 // observations behind it, over all replications; 0 for counts
-	Censored     int64 // of those, counted to the end of the run: Mean is a lower bound
+	Replications int      // that measured it
+	N            int64    // observations behind it, over all replications; 0 for counts
+	Censored     int64    // of those, counted to the end of the run: Mean is a lower bound
+	Variance     float64  // between replications; NaN when fewer than two measured it
+	TooFew       bool     // a quantile with fewer than [Beyond] observations beyond it per replication
+	Pairing      *Pairing // of a difference; otherwise nil
 }
+
+// Beyond is how many observations must lie beyond a quantile in each replication for their
+// mean to be worth an interval: below that it is little else than the largest of them.
+const Beyond = 20
 
 // Policy is what was measured under one policy.
 type Policy struct {
@@ -42,7 +49,8 @@ func (r *Results) Estimates() []Policy {
 	return all
 }
 
-// Paired compares every policy with the first, replication by replication.
+// Paired compares every policy with the first, replication by replication, and corrects the
+// significance of each metric's differences for their number by Holm's method.
 func (r *Results) Paired() []Difference {
 	var all []Difference
 	if len(r.Policies) < 2 {
@@ -50,15 +58,15 @@ func (r *Results) Paired() []Difference {
 	}
 	base := measure(r.Rows[0])
 	for p := 1; p < len(r.Policies); p++ {
-		other := measure(r.Rows[p])
 		d := Difference{Policy: r.Policies[p], Baseline: r.Policies[0]}
-		for _, e := range summarise(subtract(other, base)) {
+		for _, e := range contrast(measure(r.Rows[p]), base) {
 			if e.Replications > 0 {
 				d.Metrics = append(d.Metrics, e)
 			}
 		}
 		all = append(all, d)
 	}
+	correct(all)
 	return all
 }
 
@@ -104,7 +112,13 @@ func summarise(runs [][]meter.Metric) []Estimate {
 			}
 		}
 		e.Mean, e.Lo, e.Hi = Interval(values)
+		_, e.Variance = spread(values)
 		e.Replications = len(values)
+		if percent := runs[0][k].Percent; percent > 0 && e.Replications > 0 {
+			if e.TooFew = e.N*int64(100-percent) < 100*Beyond*int64(e.Replications); e.TooFew {
+				e.Lo, e.Hi = math.NaN(), math.NaN()
+			}
+		}
 		all[k] = e
 	}
 	return all
@@ -117,16 +131,30 @@ func Interval(values []float64) (mean, lo, hi float64) {
 	if n == 0 {
 		return math.NaN(), math.NaN(), math.NaN()
 	}
+	mean, variance := spread(values)
+	if n < 2 {
+		return mean, math.NaN(), math.NaN()
+	}
+	half := student(n-1).Quantile(0.5+Confidence/2) * math.Sqrt(variance/n)
+	return mean, mean - half, mean + half
+}
+
+// spread returns the mean of values and their variance, NaN where there are too few.
+func spread(values []float64) (mean, variance float64) {
+	n := float64(len(values))
+	if n == 0 {
+		return math.NaN(), math.NaN()
+	}
 	for _, v := range values {
 		mean += v / n
 	}
 	if n < 2 {
-		return mean, math.NaN(), math.NaN()
+		return mean, math.NaN()
 	}
-	var ss float64
 	for _, v := range values {
-		ss += (v - mean) * (v - mean)
+		variance += (v - mean) * (v - mean)
 	}
-	half := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(0.5+Confidence/2) * math.Sqrt(ss/(n-1)/n)
-	return mean, mean - half, mean + half
+	return mean, variance / (n - 1)
 }
+
+func student(freedom float64) distuv.StudentsT { return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: freedom} }

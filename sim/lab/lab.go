@@ -26,17 +26,35 @@ type Plan struct {
 	Policies []string // names of presets; the first is the baseline of differences
 	Seeds    int      // replications per policy, with seeds First, First+1, ...
 	First    uint64
-	Progress func(done, total int) // called after every run, from one goroutine at a time; may be nil
+	Shard    Shard // which of the replications; the zero Shard is all of them
+
+	// What follows may be nil. Each is called by one goroutine at a time.
+	Progress func(done, total int)                                  // after every run
+	Known    func(policy string, seed uint64) *meter.Row            // the row of a run that was done before, or nil
+	Keep     func(policy string, seed uint64, row *meter.Row) error // takes the row of a run that was done now
 }
 
 // Results are the rows of the replications that were finished under every policy.
 type Results struct {
 	Scenario string
+	Setting  Setting
 	Policies []string
 	Seeds    []uint64
 	Rows     [][]*meter.Row // by policy, then by seed
 	Wall     time.Duration
-	Asked    int // replications asked for; more than len(Seeds) when the run was stopped
+	Asked    int    // replications asked for; more than len(Seeds) when the run was stopped
+	Stop     string // why there were no more replications; empty when their number was given
+}
+
+// Setting is what statistics must know of the scenario that the rows come from.
+type Setting struct {
+	Duration, Warmup, Cooldown int64   // nanoseconds
+	Load                       float64 // see [Load]; NaN when jobs come from a trace
+}
+
+// SettingOf returns the setting of a scenario.
+func SettingOf(sc *model.Scenario) Setting {
+	return Setting{Duration: int64(sc.Duration), Warmup: int64(sc.Warmup), Cooldown: 2 * int64(sc.Queue.Lease), Load: Load(sc)}
 }
 
 // Run carries a plan out on all cores. When ctx is done it stops and returns what was
@@ -58,19 +76,49 @@ func Run(ctx context.Context, plan Plan) (*Results, error) {
 	for i := range rows {
 		rows[i] = make([]*meter.Row, plan.Seeds)
 	}
-	err := each(ctx, plan.Seeds*len(presets), plan.Progress, func(ctx context.Context, i int) error {
-		// Seeds first, so that stopping early leaves whole replications.
-		policy, seed := i%len(presets), i/len(presets)
-		row, err := one(ctx, plan.Scenario, presets[policy], plan.First+uint64(seed))
-		rows[policy][seed] = row
+	todo := plan.todo(rows)
+	err := each(ctx, len(todo), plan.Progress, func(ctx context.Context, i int) error {
+		policy, s := todo[i].policy, todo[i].replication
+		row, err := one(ctx, plan.Scenario, presets[policy], plan.First+uint64(s))
+		rows[policy][s] = row
 		return err
+	}, func(i int) error {
+		if plan.Keep == nil {
+			return nil
+		}
+		policy, s := todo[i].policy, todo[i].replication
+		return plan.Keep(plan.Policies[policy], plan.First+uint64(s), rows[policy][s])
 	})
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
 	res := gather(plan.Scenario.Name, plan.Policies, plan.First, rows)
+	res.Setting = SettingOf(plan.Scenario)
 	res.Wall = time.Since(start)
 	return res, ctx.Err()
+}
+
+// task is one run of a plan.
+type task struct{ policy, replication int }
+
+// todo fills in the rows that are known and returns the runs that are left. All policies of
+// a replication come together, so that stopping early leaves whole replications.
+func (plan *Plan) todo(rows [][]*meter.Row) []task {
+	var todo []task
+	for s := range plan.Seeds {
+		if !plan.Shard.Has(s) {
+			continue
+		}
+		for p, name := range plan.Policies {
+			if plan.Known != nil {
+				rows[p][s] = plan.Known(name, plan.First+uint64(s))
+			}
+			if rows[p][s] == nil {
+				todo = append(todo, task{p, s})
+			}
+		}
+	}
+	return todo
 }
 
 func complete(rows [][]*meter.Row, s int) bool {
@@ -87,11 +135,16 @@ func one(ctx context.Context, sc *model.Scenario, preset model.Preset, seed uint
 	if err != nil {
 		return nil, err
 	}
-	return w.Run(func() bool { return ctx.Err() != nil })
+	row, err := w.Run(func() bool { return ctx.Err() != nil })
+	if err == nil {
+		row.Pack()
+	}
+	return row, err
 }
 
-// each runs n tasks on all cores and returns the first error that is not a stop.
-func each(ctx context.Context, n int, progress func(done, total int), task func(context.Context, int) error) error {
+// each runs n tasks on all cores and returns the first error that is not a stop. Once a task
+// is carried out, keep is called, by one goroutine at a time.
+func each(ctx context.Context, n int, progress func(done, total int), task func(context.Context, int) error, keep func(int) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var (
@@ -113,6 +166,9 @@ func each(ctx context.Context, n int, progress func(done, total int), task func(
 				}
 				err := task(ctx, i)
 				mu.Lock()
+				if err == nil {
+					err = keep(i)
+				}
 				if err == nil {
 					done++
 					if progress != nil {

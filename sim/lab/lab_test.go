@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -97,8 +98,19 @@ func TestResultsDoNotDependOnTheNumberOfCores(t *testing.T) {
 			want = got
 		}
 		assert.Equal(t, want, got, "GOMAXPROCS %d", procs)
-		assert.Equal(t, want.Paired(), got.Paired(), "GOMAXPROCS %d", procs)
+		assert.Equal(t, flat(want.Paired()), flat(got.Paired()), "GOMAXPROCS %d", procs)
 	}
+}
+
+// flat writes differences out, since NaN is not equal to itself.
+func flat(all []Difference) []string {
+	var lines []string
+	for _, d := range all {
+		for _, e := range d.Metrics {
+			lines = append(lines, fmt.Sprint(d.Policy, e.Name, e.Mean, e.Lo, e.Hi, e.Variance, *e.Pairing))
+		}
+	}
+	return lines
 }
 
 func TestAStoppedRunReturnsWholeReplications(t *testing.T) {
@@ -123,7 +135,7 @@ func TestAStoppedRunReturnsWholeReplications(t *testing.T) {
 			assert.NotNil(t, row)
 		}
 	}
-	assert.Contains(t, strings.Join(r.Notes(plan.Scenario), "\n"), "stopped early")
+	assert.Contains(t, strings.Join(r.Notes(), "\n"), "stopped early")
 }
 
 func TestAReplicationIsCompleteWhenEveryPolicyIs(t *testing.T) {
@@ -141,7 +153,7 @@ func TestARunThatWasStoppedBeforeItBeganIsEmpty(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 	require.NotNil(t, r)
 	assert.Empty(t, r.Seeds)
-	assert.NotPanics(t, func() { r.Estimates(); r.Paired(); r.Notes(tiny()) })
+	assert.NotPanics(t, func() { r.Estimates(); r.Paired(); r.Notes() })
 }
 
 func TestPlansThatCannotBeRun(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 )
 
 // Notes says in sentences what a reader of the numbers must know.
-func (r *Results) Notes(sc *model.Scenario) []string {
+func (r *Results) Notes() []string {
 	var notes []string
 	if len(r.Seeds) < r.Asked {
 		notes = append(notes, fmt.Sprintf("stopped early: %d of %d replications were finished", len(r.Seeds), r.Asked))
@@ -18,12 +18,7 @@ func (r *Results) Notes(sc *model.Scenario) []string {
 	if len(r.Seeds) == 1 {
 		notes = append(notes, "one replication has no interval; use --seeds 10 or more")
 	}
-	total := func(p int, c meter.Count) (n int64) {
-		for _, row := range r.Rows[p] {
-			n += row.Counts[c]
-		}
-		return n
-	}
+	total := r.total
 	drain, hybrid := slices.Index(r.Policies, "drain"), slices.Index(r.Policies, "hybrid")
 	if drain >= 0 && hybrid >= 0 && total(hybrid, meter.ReclaimedByExpiry)+total(drain, meter.JobsStuck) == 0 {
 		notes = append(notes, "no lease ran out under hybrid and no job is stuck under drain, so the two had no occasion to differ")
@@ -39,10 +34,18 @@ func (r *Results) Notes(sc *model.Scenario) []string {
 	if len(r.Seeds) > 0 && total(0, meter.Rollouts) == 0 {
 		notes = append(notes, "no deploy fell into the measured part of the run")
 	}
-	if load := Load(sc); load >= 1 {
+	if load := r.Setting.Load; load >= 1 {
 		notes = append(notes, fmt.Sprintf("the fleet is overloaded: jobs bring %.2f times the work its slots can do, so waits grow with the length of the run", load))
 	}
 	return notes
+}
+
+// total adds a count up over the replications of policy p.
+func (r *Results) total(p int, c meter.Count) (n int64) {
+	for _, row := range r.Rows[p] {
+		n += row.Counts[c]
+	}
+	return n
 }
 
 // Load returns the work that arrives per unit of time over the work all slots can do in it,

@@ -46,7 +46,7 @@ func TestNotesSayWhatAReaderMustKnow(t *testing.T) {
 			for s := range c.rows[0] {
 				r.Seeds = append(r.Seeds, uint64(s))
 			}
-			notes := r.Notes(tiny())
+			notes := r.Notes()
 			if c.want == "" {
 				assert.Empty(t, notes)
 				return
@@ -62,14 +62,17 @@ func TestAnOverloadedFleetIsCalledSo(t *testing.T) {
 	sc := tiny()
 	assert.InDelta(t, 20.0/4/8, Load(sc), 0.01, "20 s of work every 4 s on 8 slots")
 	r := &Results{Policies: []string{"hybrid"}, Rows: make([][]*meter.Row, 1)}
-	assert.Empty(t, r.Notes(sc))
+	r.Setting = SettingOf(sc)
+	assert.Empty(t, r.Notes())
 
 	sc.Jobs[0].Arrivals = table(dist.Exponential(2 * second))
 	sc.Jobs = append(sc.Jobs, sc.Jobs[0])
 	assert.InDelta(t, 20.0/8*2/2*2/2, Load(sc), 0.01, "kinds add up")
-	assert.Contains(t, strings.Join(r.Notes(sc), "\n"), "overloaded: jobs bring 2.5")
+	r.Setting = SettingOf(sc)
+	assert.Contains(t, strings.Join(r.Notes(), "\n"), "overloaded: jobs bring 2.5")
 
 	sc.Trace = &tornTrace{}
 	assert.True(t, math.IsNaN(Load(sc)), "nobody knows before the trace is read")
-	assert.Empty(t, r.Notes(sc))
+	r.Setting = SettingOf(sc)
+	assert.Empty(t, r.Notes())
 }

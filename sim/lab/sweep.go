@@ -48,7 +48,7 @@ func Sweep(ctx context.Context, plan SweepPlan) ([]*Results, error) {
 		row, err := one(ctx, plan.Points[point], presets[policy], plan.First+uint64(seed))
 		rows[point][policy][seed] = row
 		return err
-	})
+	}, func(int) error { return nil })
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}

@@ -1,0 +1,205 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/quiesce/quiesce/model/meter"
+	"github.com/quiesce/quiesce/sim/lab"
+)
+
+// journal keeps the row of every run that is done, one per line, until the results are
+// written: who is stopped goes on from there. A row belongs to whatever has its fingerprint
+// and its seed, so other policies, more seeds or another precision may be asked for.
+type journal struct {
+	path string
+	file *os.File // nil until there is something to write
+	rows map[rowKey]*meter.Row
+	size int64 // up to the end of the last whole line
+}
+
+type rowKey struct {
+	fingerprint string
+	seed        uint64
+}
+
+// journalHead is the first line.
+type journalHead struct {
+	Format int    `json:"format"`
+	Build  string `json:"build"`
+}
+
+type journalLine struct {
+	Fingerprint string     `json:"fingerprint"`
+	Seed        uint64     `json:"seed"`
+	Row         *meter.Row `json:"row"`
+}
+
+// build names the program whose rows may be put together.
+func build() string {
+	v := readVersion()
+	text := fmt.Sprintf("%s %s rules %d", v.Version, v.Commit, v.RulesVersion)
+	if v.Modified {
+		text += " modified"
+	}
+	return text
+}
+
+// openJournal reads what an earlier run left behind in dir, if anything. It writes nothing.
+func openJournal(dir, name string) (*journal, error) {
+	j := &journal{path: filepath.Join(dir, name), rows: make(map[rowKey]*meter.Row)}
+	f, err := os.Open(j.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return j, nil
+	}
+	if err != nil {
+		return nil, outError(dir, err)
+	}
+	defer f.Close() // only read from: closing it cannot lose anything
+	in := bufio.NewReader(f)
+	for number := 1; ; number++ {
+		line, err := in.ReadBytes('\n')
+		if err == io.EOF {
+			return j, nil // without its end a line was being written when the run was ended
+		}
+		if err != nil {
+			return nil, outError(dir, err)
+		}
+		if err := j.read(number, line); err != nil {
+			return nil, misuse("%s:%d: %v; remove the file to begin anew", j.path, number, err)
+		}
+		j.size += int64(len(line))
+	}
+}
+
+func (j *journal) read(number int, line []byte) error {
+	if number == 1 {
+		var head journalHead
+		if err := strictly(line, &head); err != nil {
+			return fmt.Errorf("is not the beginning of kept rows: %w", err)
+		}
+		if head.Format != meter.FormatVersion || head.Build != build() {
+			return fmt.Errorf("its rows were made by another build of simulate, %s, and need not agree with those of this one, %s", head.Build, build())
+		}
+		return nil
+	}
+	var l journalLine
+	if err := strictly(line, &l); err != nil {
+		return fmt.Errorf("is not a row: %w", err)
+	}
+	if l.Row == nil {
+		return errors.New("is not a row: there is none in it")
+	}
+	j.rows[rowKey{l.Fingerprint, l.Seed}] = l.Row
+	return nil
+}
+
+func strictly(text []byte, to any) error {
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.DisallowUnknownFields()
+	return dec.Decode(to)
+}
+
+// attach makes a plan take rows from the journal and leave rows in it.
+func (j *journal) attach(plan *lab.Plan) error {
+	fingerprints := make(map[string]string)
+	for _, policy := range plan.Policies {
+		f, err := lab.Fingerprint(plan.Scenario, policy)
+		if err != nil {
+			return err
+		}
+		fingerprints[policy] = f
+	}
+	plan.Known = func(policy string, seed uint64) *meter.Row { return j.rows[rowKey{fingerprints[policy], seed}] }
+	plan.Keep = func(policy string, seed uint64, row *meter.Row) error {
+		return j.keep(journalLine{fingerprints[policy], seed, row})
+	}
+	return nil
+}
+
+// keep appends a row. It reaches the file at once: the next thing to happen may be SIGKILL.
+func (j *journal) keep(l journalLine) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	if j.file == nil {
+		if err := j.begin(); err != nil {
+			return outError(filepath.Dir(j.path), err)
+		}
+		if j.size == 0 {
+			if err := enc.Encode(journalHead{meter.FormatVersion, build()}); err != nil {
+				return err
+			}
+		}
+	}
+	if err := enc.Encode(l); err != nil {
+		return err
+	}
+	n, err := j.file.Write(b.Bytes())
+	j.size += int64(n)
+	if err != nil {
+		return outError(filepath.Dir(j.path), err)
+	}
+	j.rows[rowKey{l.Fingerprint, l.Seed}] = l.Row
+	return nil
+}
+
+// begin opens the file behind its last whole line.
+func (j *journal) begin() error {
+	if err := os.MkdirAll(filepath.Dir(j.path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(j.path, os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := f.Truncate(j.size); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if _, err := f.Seek(j.size, io.SeekStart); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	j.file = f
+	return nil
+}
+
+// close ends writing; what was kept stays for the next run.
+func (j *journal) close() {
+	if j.file != nil {
+		_ = j.file.Close() // a row that is not there any more is computed again
+	}
+}
+
+// finished removes the rows once the results are written. Nothing may have been kept.
+func (j *journal) finished() error {
+	if j.path == "" {
+		return nil // without --out
+	}
+	j.close()
+	if err := os.Remove(j.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("the results are written, and the rows they were made of cannot be removed: %w", err)
+	}
+	return nil
+}
+
+// advice says how to go on after a stop.
+func (j *journal) advice() string {
+	if len(j.rows) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s kept in %s, the same command goes on from there", plural(len(j.rows), "run"), j.path)
+}
+
+// journalName is a shard's own: several may be written to one folder.
+func journalName(h lab.Shard) string {
+	if h.Of == 0 {
+		return "rows.jsonl"
+	}
+	return shardName(h) + ".rows.jsonl"
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// interrupt stops a comparison that keeps its rows in dir once some are finished, and returns
+// the file that they are in.
+func interrupt(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	for wait := 100 * time.Millisecond; ; wait *= 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		r := invoke(ctx, append([]string{"compare", "--seeds", "5000", "--quiet", "--out", dir}, args...)...)
+		cancel()
+		require.Equal(t, exitFinding, r.status, r.stderr)
+		kept, err := filepath.Glob(filepath.Join(dir, "*rows.jsonl"))
+		require.NoError(t, err)
+		if len(kept) == 1 && strings.Count(read(t, kept[0]), "\n") > 8 {
+			assert.Contains(t, r.stderr, kept[0]+", the same command goes on from there")
+			return kept[0]
+		}
+	}
+}
+
+func read(t *testing.T, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(text)
+}
+
+func rewrite(t *testing.T, file, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+}
+
+func TestAStoppedComparisonGoesOnWhereItWas(t *testing.T) {
+	scenario, dir := small(t), t.TempDir()
+	file := interrupt(t, dir, scenario)
+	// Killed, it may have been in the middle of a line, of which nothing must be left behind
+	// the next rows: they may be stopped as well.
+	rewrite(t, file, read(t, file)+`{"fingerprint":"`+strings.Repeat("half", 1_000_000))
+	interrupt(t, dir, scenario)
+	r := invoke(t.Context(), "compare", scenario, "--seeds", "4", "--out", dir)
+	require.Equal(t, exitFine, r.status, r.stderr)
+	assert.Contains(t, r.stderr, "going on from")
+	assert.Equal(t, succeed(t, "compare", scenario, "--seeds", "4"), r.stdout)
+	assert.Equal(t, []string{"compare.csv", "compare.json", "compare.txt"}, names(t, dir), "the rows are gone once the results are there")
+}
+
+func TestFinishedRowsAreNotComputedAgain(t *testing.T) {
+	scenario, dir := small(t), t.TempDir()
+	file := interrupt(t, dir, scenario)
+	whole := succeed(t, "compare", scenario, "--seeds", "2")
+	// A row that no run would give: where it shows up, it was taken and not computed.
+	forged := strings.ReplaceAll(read(t, file), `"released":`, `"released":9`)
+	rewrite(t, file, forged)
+	r := invoke(t.Context(), "compare", scenario, "--seeds", "2", "--quiet", "--out", dir)
+	require.Equal(t, exitFine, r.status)
+	assert.Empty(t, r.stderr)
+	assert.NotEqual(t, whole, r.stdout)
+
+	// Rows of another scenario are not taken.
+	changed := filepath.Join(t.TempDir(), "changed.yaml")
+	rewrite(t, changed, strings.Replace(read(t, scenario), "grace: 20s", "grace: 21s", 1))
+	rewrite(t, file, forged)
+	r = invoke(t.Context(), "compare", changed, "--seeds", "2", "--quiet", "--out", dir)
+	require.Equal(t, exitFine, r.status)
+	assert.Equal(t, succeed(t, "compare", changed, "--seeds", "2"), r.stdout)
+}
+
+func TestAShardKeepsRowsOfItsOwn(t *testing.T) {
+	scenario, dir := small(t), t.TempDir()
+	file := interrupt(t, dir, scenario, "--shard", "1/2")
+	assert.Equal(t, "shard-1-of-2.rows.jsonl", filepath.Base(file))
+	r := invoke(t.Context(), "compare", scenario, "--seeds", "4", "--shard", "1/2", "--out", dir)
+	require.Equal(t, exitFine, r.status, r.stderr)
+	succeed(t, "compare", scenario, "--seeds", "4", "--shard", "0/2", "--out", dir)
+	merged := succeed(t, "merge", filepath.Join(dir, "shard-0-of-2.json"), filepath.Join(dir, "shard-1-of-2.json"))
+	assert.Equal(t, succeed(t, "compare", scenario, "--seeds", "4"), merged)
+}
+
+func TestRowsThatCannotBeTrustedAreRefused(t *testing.T) {
+	scenario, dir := small(t), t.TempDir()
+	file := interrupt(t, dir, scenario)
+	good := read(t, file)
+	for _, c := range []struct{ name, text, says string }{
+		{"another build", strings.Replace(good, `"build":"`, `"build":"older `, 1), "rows.jsonl:1: its rows were made by another build"},
+		{"another format", strings.Replace(good, `"format":1`, `"format":0`, 1), "another build"},
+		{"something else", "hello\n", "rows.jsonl:1: is not the beginning of kept rows"},
+		{"damaged", strings.Replace(good, `"fingerprint"`, `"fingerprnt"`, 1), "rows.jsonl:2: is not a row"},
+		{"no row", strings.Replace(good, "\n", "\n{}\n", 1), "rows.jsonl:2: is not a row"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			rewrite(t, file, c.text)
+			r := invoke(t.Context(), "compare", scenario, "--seeds", "2", "--out", dir)
+			assert.Equal(t, exitMisuse, r.status)
+			assert.Empty(t, r.stdout)
+			assert.Contains(t, r.stderr, c.says)
+			assert.Contains(t, r.stderr, "remove the file to begin anew")
+			assert.Equal(t, c.text, read(t, file), "whatever it is, it is not ours to change")
+		})
+	}
+}
