@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 
 	"github.com/quiesce/quiesce/sim/lab"
 )
@@ -127,8 +128,10 @@ func metricsObject(all []lab.Estimate, jobs float64) object {
 			m = append(m, member{"censored", e.Censored})
 		}
 		if seen := math.Round(e.Mean * float64(e.Replications)); jobs > 0 && isRare(e.Name) && seen < lab.Few {
+			// A bound has no meaning in its last digits, and they would not be the same on
+			// machines that fuse a multiplication and an addition.
 			lo, hi := lab.RareRate(seen, jobs, e.Variance, e.Mean)
-			m = append(m, member{"per_job", object{{"lo", number(lo)}, {"hi", number(hi)}}})
+			m = append(m, member{"per_job", object{{"lo", number(significant(lo, 12))}, {"hi", number(significant(hi, 12))}}})
 		}
 		if e.TooFew {
 			m = append(m, member{"too_few", true})
@@ -142,6 +145,15 @@ func metricsObject(all []lab.Estimate, jobs float64) object {
 		o[i] = member{e.Name, m}
 	}
 	return o
+}
+
+// significant rounds to a number of decimal digits.
+func significant(v float64, digits int) float64 {
+	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', digits, 64), 64)
+	if err != nil {
+		return v
+	}
+	return rounded
 }
 
 // list makes no strings an empty list instead of null.
