@@ -135,7 +135,7 @@ func Interval(values []float64) (mean, lo, hi float64) {
 	if n < 2 {
 		return mean, math.NaN(), math.NaN()
 	}
-	half := student(n-1).Quantile(0.5+Confidence/2) * math.Sqrt(variance/n)
+	half := float64(student(n-1).Quantile(0.5+Confidence/2) * math.Sqrt(variance/n))
 	return mean, mean - half, mean + half
 }
 
@@ -152,7 +152,8 @@ func spread(values []float64) (mean, variance float64) {
 		return mean, math.NaN()
 	}
 	for _, v := range values {
-		variance += (v - mean) * (v - mean)
+		// Converted, or some processors would add and multiply at once, and round differently.
+		variance += float64((v - mean) * (v - mean))
 	}
 	return mean, variance / (n - 1)
 }

@@ -87,7 +87,7 @@ func negative(r float64, n int) bool {
 	if !(r < 0) {
 		return false
 	}
-	t := r * math.Sqrt(float64(n-2)/math.Max(1-r*r, 1e-12))
+	t := r * math.Sqrt(float64(n-2)/math.Max(1-float64(r*r), 1e-12))
 	return student(float64(n-2)).CDF(t) < 1-Confidence
 }
 
@@ -101,7 +101,7 @@ func welch(x, y []float64) (diff, lo, hi, p float64) {
 		return diff, diff, diff, significance(diff, 0, 1)
 	}
 	freedom := (a + b) * (a + b) / (a*a/float64(len(x)-1) + b*b/float64(len(y)-1))
-	half := student(freedom).Quantile(0.5+Confidence/2) * math.Sqrt(a+b)
+	half := float64(student(freedom).Quantile(0.5+Confidence/2) * math.Sqrt(a+b))
 	return diff, diff - half, diff + half, significance(diff, a+b, freedom)
 }
 

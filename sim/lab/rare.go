@@ -35,7 +35,8 @@ func wilson(count, trials float64) (lo, hi float64) {
 	p := count / trials
 	scale := 1 + z*z/trials
 	centre := (p + z*z/(2*trials)) / scale
-	half := z / scale * math.Sqrt(p*(1-p)/trials+z*z/(4*trials*trials))
+	// Converted, or some processors would add and multiply at once, and round differently.
+	half := float64(z / scale * math.Sqrt(p*(1-p)/trials+z*z/(4*trials*trials)))
 	return math.Max(centre-half, 0), math.Min(centre+half, 1)
 }
 
