@@ -74,6 +74,16 @@ func All() []ID {
 	return all
 }
 
+// Named returns the deviation with a name; None has none that can be asked for.
+func Named(name string) (ID, bool) {
+	for id := None + 1; id < count; id++ {
+		if names[id] == name {
+			return id, true
+		}
+	}
+	return None, false
+}
+
 // Set is a set of deviations; the zero value is the sound protocol.
 type Set struct{ bits uint64 }
 
@@ -88,3 +98,9 @@ func Of(ids ...ID) Set {
 
 // Has reports whether the set holds id.
 func (s Set) Has(id ID) bool { return s.bits&(1<<id) != 0 }
+
+// With returns the set and one deviation more.
+func (s Set) With(id ID) Set {
+	s.bits |= 1 << id
+	return s
+}
