@@ -23,7 +23,7 @@ import (
 // Plan is what to run.
 type Plan struct {
 	Scenario *model.Scenario
-	Policies []string // names of presets; the first is the baseline of differences
+	Policies []string // names of columns, see Scenario.Under; the first is the baseline of differences
 	Seeds    int      // replications per policy, with seeds First, First+1, ...
 	First    uint64
 	Progress func(done, total int) // called after every run, from one goroutine at a time; may be nil
@@ -43,12 +43,12 @@ type Results struct {
 // finished together with ctx's error; Results is nil only when nothing can be run.
 func Run(ctx context.Context, plan Plan) (*Results, error) {
 	presets := make([]model.Preset, len(plan.Policies))
+	worlds := make([]*model.Scenario, len(plan.Policies))
 	for i, name := range plan.Policies {
-		p, err := model.PresetNamed(name)
-		if err != nil {
+		var err error
+		if presets[i], worlds[i], err = plan.Scenario.Under(name); err != nil {
 			return nil, err
 		}
-		presets[i] = p
 	}
 	if plan.Seeds < 1 || len(presets) == 0 {
 		return nil, fmt.Errorf("lab: %d seeds and %d policies; at least one of each is needed", plan.Seeds, len(presets))
@@ -61,7 +61,7 @@ func Run(ctx context.Context, plan Plan) (*Results, error) {
 	err := each(ctx, plan.Seeds*len(presets), plan.Progress, func(ctx context.Context, i int) error {
 		// Seeds first, so that stopping early leaves whole replications.
 		policy, seed := i%len(presets), i/len(presets)
-		row, err := one(ctx, plan.Scenario, presets[policy], plan.First+uint64(seed))
+		row, err := one(ctx, worlds[policy], presets[policy], plan.First+uint64(seed))
 		rows[policy][seed] = row
 		return err
 	})
