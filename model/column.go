@@ -20,20 +20,28 @@ type Variant struct {
 // under it: a real queue brings its own settings. Names are looked for among the scenario's
 // variants, the policies and the real queues, in this order. The scenario is not changed.
 func (s *Scenario) Under(name string) (Preset, *Scenario, error) {
+	v := s.Variant(name)
+	if v.Name == "" {
+		return Preset{}, nil, fmt.Errorf("there is no policy %q; use one of %s", name, strings.Join(s.ColumnNames(), ", "))
+	}
+	return v.Preset, s.as(&v), nil
+}
+
+// Variant returns what a name stands for; its Name is empty when it stands for nothing.
+func (s *Scenario) Variant(name string) Variant {
 	for i := range s.Variants {
-		if v := &s.Variants[i]; v.Name == name {
-			return v.Preset, s.as(v), nil
+		if s.Variants[i].Name == name {
+			return s.Variants[i]
 		}
 	}
 	if p, err := PresetNamed(name); err == nil {
-		return p, s, nil
+		return Variant{Preset: p}
 	}
-	q, err := QueuePresetNamed(name)
-	if err != nil {
-		return Preset{}, nil, fmt.Errorf("there is no policy %q; use one of %s", name, strings.Join(s.ColumnNames(), ", "))
+	if q, err := QueuePresetNamed(name); err == nil {
+		queue := q.Settings(s.Queue)
+		return Variant{Preset: q.Preset, Queue: &queue, Foreign: true}
 	}
-	queue := q.Settings(s.Queue)
-	return q.Preset, s.as(&Variant{Queue: &queue, Foreign: true}), nil
+	return Variant{}
 }
 
 // ColumnNames returns every name that Under knows.

@@ -68,6 +68,7 @@ policies: [hybrid, drain+sweep]
 var otherKeys = []string{
 	"duration: 1h\njobs: {trace: jobs.csv, checkpoint: 1s, gap: 2s, undo: 1s, undo_fails: 1%, deaf: 1%, cpu_bound: 1%, fails: 1%, oom: 1%, save: 1s, effects: 2, timeout: 1m, version: 2, new_version: 3}\nsupervisor: {manifest: w.yaml, select: deployment/w}\n",
 	complete("supervisor: {rollout: {max_surge: 1, max_unavailable: 50%}}\njobs: {mail: {arrivals: {poisson: 1/s}, duration: {empirical: seen.txt}}}\n"),
+	complete("queue: {preset: asynq}\npolicies: [asynq, {name: today, policy: drain, unsafe: [settles-once]}, {name: lease, queue: bullmq}]\n"),
 	complete("jobs: {mail: {arrivals: {constant: 1s}, duration: {p50: 1s, p99: 2s}}}\n"),
 	complete("jobs: {mail: {arrivals: {exponential: {mean: 1s}}, duration: {lognormal: {p50: 1s, p99: 2s}}}}\n"),
 	complete("jobs: {mail: {arrivals: {uniform: {min: 1s, max: 2s}}, duration: 0}}\n"),

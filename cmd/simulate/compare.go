@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/scenarios"
 	"github.com/quiesce/quiesce/sim/lab"
 )
@@ -29,6 +31,7 @@ type comparison struct {
 	input
 	output
 	policies []string
+	queues   []string
 	seeds    int
 	first    uint64
 }
@@ -42,10 +45,13 @@ func (a *app) compareCommand() *cobra.Command {
 
 Every policy meets the same jobs, deploys and faults, in as many replications as there are
 seeds. Without a scenario this is ` + scenarios.DefaultName + `; see simulate scenarios for the others.
+With --queue the real queues that you name come first, each as it is today with its own
+settings, beside hybrid or the --policies that you give.
 With --jobs and --manifest the scenario is made of your own job trace and manifest, and the
 output says what had to be assumed.`,
 		Example: `  simulate compare
   simulate compare three-minute-render --seeds 20 --policies crash-only,hybrid,release-now
+  simulate compare --queue asynq,bullmq,river
   simulate compare --jobs jobs.csv --manifest deployment.yaml --select Deployment/worker --out results`,
 		Args: cobra.ArbitraryArgs, // judged together with the flags
 		RunE: func(cmd *cobra.Command, args []string) error { return a.compare(cmd, args, &c) },
@@ -53,6 +59,7 @@ output says what had to be assumed.`,
 	c.input.flags(cmd)
 	c.output.flags(cmd)
 	cmd.Flags().Var(policiesFlag(&c.policies), "policies", "policies to compare; the first is the baseline (default: the scenario's)")
+	cmd.Flags().Var(queuesFlag(&c.queues), "queue", "real queues to compare as they are today: "+strings.Join(model.QueuePresetNames(), ", "))
 	cmd.Flags().Var(seedsFlag(&c.seeds, 10), "seeds", "replications per policy")
 	cmd.Flags().Var(seedFlag(&c.first), "seed", "seed of the first replication; the others follow")
 	return cmd
@@ -66,10 +73,11 @@ func (a *app) compare(cmd *cobra.Command, args []string, c *comparison) error {
 	if err := checkOut(c.dir, "compare"); err != nil {
 		return err
 	}
-	plan := lab.Plan{Scenario: s.Scenario, Policies: c.policies, Seeds: c.seeds, First: c.first}
-	if len(plan.Policies) == 0 {
-		plan.Policies = s.Policies
+	columns, err := c.columns(s)
+	if err != nil {
+		return err
 	}
+	plan := lab.Plan{Scenario: s.Scenario, Policies: columns, Seeds: c.seeds, First: c.first}
 	bar := newProgress(a.stderr, c.quiet, "runs of "+s.Name)
 	plan.Progress = bar.at
 	bar.at(0, plan.Seeds*len(plan.Policies))
@@ -89,6 +97,29 @@ func (a *app) compare(cmd *cobra.Command, args []string, c *comparison) error {
 		return &stoppedError{fmt.Sprintf("stopped early: printed %d of %d replications", r.seeds, c.seeds)}
 	}
 	return nil
+}
+
+// columns returns what is compared: the real queues first, then policies.
+func (c *comparison) columns(s *scene) ([]string, error) {
+	policies := c.policies
+	switch {
+	case len(c.policies) > 0:
+		if err := checkPolicies(s.Scenario, "policies", c.policies...); err != nil {
+			return nil, err
+		}
+	case len(c.queues) > 0:
+		policies = []string{"hybrid"}
+	default:
+		policies = s.Policies
+	}
+	columns := append([]string{}, c.queues...)
+	for _, name := range policies {
+		if slices.Contains(columns, name) {
+			return nil, misuse("--queue and --policies both name %s; name it once", name)
+		}
+		columns = append(columns, name)
+	}
+	return columns, nil
 }
 
 func isStop(err error) bool {

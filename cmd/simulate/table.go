@@ -48,7 +48,7 @@ func (r *report) writeHead(b *bytes.Buffer) {
 		b.WriteString(wrap("", "  ", fmt.Sprintf("%s of %s; %s; policies %s", plural(r.seeds, "run"), span, seeds, strings.Join(names, ", "))))
 	}
 	b.WriteByte('\n')
-	for _, f := range describe(sc.Scenario) {
+	for _, f := range append(describe(sc.Scenario), columnsInWords(sc.Scenario, names)...) {
 		b.WriteString(wrap(padRight(f.name, 9), padRight("", 9), f.text))
 	}
 	b.WriteByte('\n')
