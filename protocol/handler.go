@@ -70,7 +70,10 @@ func (m *Machine) restrictUndo(i int, fx *Effects) {
 }
 
 // releaseReason says why a job whose handler was cancelled with a cause goes back.
-func releaseReason(cause Cause) Reason {
+func (m *Machine) releaseReason(cause Cause) Reason {
+	if m.deviates(deviation.InterruptionCancels) && cause == ErrDraining {
+		return BecauseCancelled
+	}
 	switch cause {
 	case ErrHurry:
 		return BecauseHurry
@@ -126,9 +129,9 @@ func (m *Machine) judgeReturn(s *Slot, code Code) (Verb, Reason) {
 	case code == ReturnedError && !cancelled:
 		return Fail, NoReason
 	case code == ReturnedError && m.deviates(deviation.InterruptionFails):
-		return Fail, releaseReason(s.cause)
+		return Fail, m.releaseReason(s.cause)
 	default:
-		return Release, releaseReason(s.cause)
+		return Release, m.releaseReason(s.cause)
 	}
 }
 
