@@ -96,3 +96,14 @@ func (p Preset) Unsafe(faults ...string) (Preset, error) {
 	}
 	return p, nil
 }
+
+// Faults returns the names of the faults that are built in, sorted.
+func (p Preset) Faults() []string {
+	var names []string
+	for _, id := range deviation.All() {
+		if p.Deviations.Has(id) {
+			names = append(names, id.String())
+		}
+	}
+	return names
+}

@@ -243,3 +243,10 @@ func TestTheBootOfAnyProcessFindsTheOrphansOfSidekiqPro(t *testing.T) {
 		require.LessOrEqual(t, k.started.Sub(k.killed), 90*protocol.Second, "seed %d", seed)
 	}
 }
+
+func TestAsynqsMoverBringsARetryBackAtItsPeriod(t *testing.T) {
+	for seed := range uint64(20) {
+		k := kill(t, "asynq", seed, hours, away)
+		require.Zero(t, k.started%protocol.Instant(5*protocol.Second), "seed %d: started at %v", seed, k.started)
+	}
+}

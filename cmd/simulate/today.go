@@ -1,18 +1,23 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/quiesce/quiesce/model"
 )
 
-// columnsInWords says of every column with settings of its own what they are.
+// columnsInWords says of every column that is none of the policies what it is.
 func columnsInWords(sc *model.Scenario, names []string) []fact {
 	var facts []fact
 	for _, name := range names {
 		preset, under, err := sc.Under(name)
-		if err != nil || under == sc {
-			continue // names were checked when the command line was read
+		switch faults := preset.Faults(); {
+		case err != nil: // names were checked when the command line was read
+		case under != sc:
+			facts = append(facts, fact{"today", preset.Name + ": " + preset.About + "; " + rescueInWords(preset.Rescue, &under.Queue)})
+		case len(faults) > 0:
+			facts = append(facts, fact{"unsafe", preset.Name + ": " + preset.About + "; built in: " + strings.Join(faults, ", ")})
 		}
-		facts = append(facts, fact{"today", preset.Name + ": " + preset.About + "; " + rescueInWords(preset.Rescue, &under.Queue)})
 	}
 	return facts
 }

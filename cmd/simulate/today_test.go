@@ -46,3 +46,12 @@ func TestOneRunUnderARealQueue(t *testing.T) {
 	text := succeed(t, "run", tiny, "--policy", "bullmq")
 	assert.Contains(t, text, "policy bullmq")
 }
+
+func TestTheTableSaysWhichFaultsAreBuiltIn(t *testing.T) {
+	text := succeed(t, "compare", "heartbeat-stopped-at-stop", "--seeds", "1")
+	assert.Contains(t, strings.Join(strings.Fields(text), " "),
+		"unsafe today: stops claiming and waits for its handlers until SIGKILL; built in: heartbeat-stops-at-stop, never-distrusts")
+	assert.Contains(t, text, "--policies today,hybrid", "the command to repeat it")
+	succeed(t, "compare", "heartbeat-stopped-at-stop", "--seeds", "1", "--policies", "today,hybrid")
+	assert.Contains(t, succeed(t, "run", "heartbeat-stopped-at-stop", "--policy", "today"), "policy today")
+}
