@@ -20,8 +20,9 @@ type BrokerConfig struct {
 	MaxAttempts   int
 	Backoff       protocol.Backoff
 	MaxMessageAge protocol.Duration
-	Journal       protocol.Duration // how far back Forget may go; 0 keeps no journal
-	Deviations    deviation.Set
+	Habits
+	Journal    protocol.Duration // how far back Forget may go; 0 keeps no journal
+	Deviations deviation.Set
 }
 
 // Member identifies one life of a worker process towards the broker.
@@ -114,6 +115,7 @@ type JobRow struct {
 	Kind       protocol.Kind
 	Version    uint16
 	Deliveries uint16
+	Restored   uint16 // deliveries that do not count as attempts, since they were handed back
 	Failures   uint16
 	Poison     uint16 // expiries in a row
 	Fruitless  uint16 // interruptions in a row without progress
@@ -179,7 +181,7 @@ func (b *Broker) Enqueue(now protocol.Instant, job protocol.JobKey, kind protoco
 func (b *Broker) Handle(now protocol.Instant, req Request, out *Outbox) {
 	switch req.Effect.Kind {
 	case protocol.Register:
-		b.register(req.From, out)
+		b.register(now, req.From, out)
 	case protocol.Going:
 		b.going(now, req.From, out)
 	case protocol.Claim:

@@ -117,7 +117,7 @@ func TestABackoffWithoutALimitDoesNotOverflow(t *testing.T) {
 	s := tell(t, func(c *BrokerConfig) { c.Backoff = protocol.Backoff{Min: second, Max: protocol.Forever} })
 	last := protocol.Duration(0)
 	for failures := uint16(1); failures < 100; failures++ {
-		wait := s.b.retryAfter(failures)
+		wait := s.b.retryAfter(1, &JobRow{Failures: failures})
 		require.GreaterOrEqual(t, wait, last)
 		last = wait
 	}

@@ -25,7 +25,7 @@ func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks protoco
 		num(uint64(row.Cursor))
 		num(ranks.Incarnation(row.Owner.Incarnation))
 		if b.cfg.CountAtClaim {
-			num(uint64(row.Deliveries))
+			num(uint64(row.Deliveries - row.Restored))
 		}
 		switch row.State {
 		case JobClaimed:

@@ -87,7 +87,7 @@ func (b *Broker) grantParked(now protocol.Instant, m *member, job protocol.JobKe
 // makeReady makes a job claimable again, in its old place, and wakes who waits for one.
 func (b *Broker) makeReady(now protocol.Instant, job protocol.JobKey, row *JobRow, out *Outbox) {
 	row.State = JobReady
-	if w := b.members.waiting(row.Owner.Generation, true); w != nil {
+	if w := b.members.waiting(row.Owner.Generation, !b.cfg.Deviations.Has(deviation.BouncesJobs)); w != nil {
 		b.grantParked(now, w, job, out)
 		return
 	}

@@ -106,17 +106,24 @@ func (b *Broker) expire(now protocol.Instant, job protocol.JobKey, row *JobRow, 
 	} else {
 		row.Poison++
 	}
+	fails := b.cfg.ExpiryFails && reason == protocol.BecauseExpired
 	row.State = JobReady
-	out.Facts = append(out.Facts, Fact{Kind: LeaseRanOut, Reason: reason, Eroded: b.cfg.CountAtClaim || reason == protocol.BecauseExpired,
-		Job: job, Token: row.Token, Seat: row.Owner.Seat, Nonce: row.Owner.Nonce, At: now})
+	out.Facts = append(out.Facts, Fact{Kind: LeaseRanOut, Reason: reason,
+		Eroded: b.cfg.CountAtClaim || fails || b.cfg.Poison > 0 && reason == protocol.BecauseExpired,
+		Job:    job, Token: row.Token, Seat: row.Owner.Seat, Nonce: row.Owner.Nonce, At: now})
 	b.countFruitless(now, job, row, out)
+	var wait protocol.Duration
+	if fails {
+		row.Failures++
+		wait = b.retryAfter(job, row)
+	}
 	switch {
 	case b.cfg.OnExpiry == QuarantineExpired:
 		row.State = JobQuarantined
 		out.Facts = append(out.Facts, Fact{Kind: Quarantined, Job: job, Token: row.Token, At: now})
-	case b.outOfAttempts(row) || b.cfg.Poison > 0 && int(row.Poison) >= b.cfg.Poison:
+	case b.cfg.OnExpiry == BuryExpired, b.outOfAttempts(row), b.cfg.Poison > 0 && int(row.Poison) >= b.cfg.Poison, fails && b.outOfFailures(row):
 		b.bury(now, job, row, reason, out)
 	default:
-		b.putBack(now, job, row, 0, out)
+		b.putBack(now, job, row, wait, out)
 	}
 }

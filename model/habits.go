@@ -23,8 +23,8 @@ const (
 	supervisorKinds
 )
 
-// Habits is what a kind of supervisor does unless told otherwise, and what it cannot be told.
-type Habits struct {
+// SupervisorHabits is what a kind of supervisor does unless told otherwise, and what it cannot be told.
+type SupervisorHabits struct {
 	Name        string            // in scenario files
 	Title       string            // in sentences
 	Grace       protocol.Duration // when none is configured
@@ -36,14 +36,14 @@ type Habits struct {
 }
 
 // Fixed reports whether the grace cannot be configured.
-func (h *Habits) Fixed() bool { return h.Least == h.Most }
+func (h *SupervisorHabits) Fixed() bool { return h.Least == h.Most }
 
 // herokuRepeat is an assumption. Heroku says that a process may get SIGTERM several times; it
 // does not say when. The usual way is a signal to every process of the dyno, which a parent
 // then passes on once more.
 const herokuRepeat = 100 * protocol.Millisecond
 
-// habits is one row per kind, from the documentation of each:
+// supervisorHabits is one row per kind, from the documentation of each:
 //
 //   - Kubernetes, PodSpec v1 core, terminationGracePeriodSeconds.
 //   - systemd.service, TimeoutStopSec= (DefaultTimeoutStopSec=90s); systemd.kill, KillSignal=:
@@ -61,7 +61,7 @@ const herokuRepeat = 100 * protocol.Millisecond
 //     tasks SIGTERM; the reference is followed).
 //   - Supervisor, [program:x], stopsignal and stopwaitsecs.
 //   - Render, "Zero-Downtime Deploys", maxShutdownDelaySeconds.
-var habits = [supervisorKinds]Habits{
+var supervisorHabits = [supervisorKinds]SupervisorHabits{
 	Kubernetes:  {Name: "kubernetes", Title: "Kubernetes", Grace: 30 * protocol.Second, Most: protocol.Forever, Signal: protocol.SIGTERM, Before: "prestop"},
 	Plain:       {Name: "plain", Title: "a plain supervisor", Grace: 30 * protocol.Second, Most: protocol.Forever, Signal: protocol.SIGTERM},
 	Systemd:     {Name: "systemd", Title: "systemd", Grace: 90 * protocol.Second, Most: protocol.Forever, Signal: protocol.SIGTERM, Continues: true, Before: "exec_stop"},
@@ -77,24 +77,24 @@ var habits = [supervisorKinds]Habits{
 }
 
 // Habits returns what the kind does unless told otherwise. The result is shared: only read it.
-func (k SupervisorKind) Habits() *Habits { return &habits[k] }
+func (k SupervisorKind) Habits() *SupervisorHabits { return &supervisorHabits[k] }
 
 // String returns the name of the kind in scenario files.
-func (k SupervisorKind) String() string { return habits[k].Name }
+func (k SupervisorKind) String() string { return supervisorHabits[k].Name }
 
 // SupervisorNames returns the names of all kinds, in the order of the documentation.
 func SupervisorNames() []string {
-	names := make([]string, len(habits))
-	for i := range habits {
-		names[i] = habits[i].Name
+	names := make([]string, len(supervisorHabits))
+	for i := range supervisorHabits {
+		names[i] = supervisorHabits[i].Name
 	}
 	return names
 }
 
 // SupervisorNamed returns the kind with a name; ok is false when there is none.
 func SupervisorNamed(name string) (kind SupervisorKind, ok bool) {
-	for i := range habits {
-		if habits[i].Name == name {
+	for i := range supervisorHabits {
+		if supervisorHabits[i].Name == name {
 			return SupervisorKind(i), true
 		}
 	}

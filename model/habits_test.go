@@ -51,8 +51,8 @@ func TestTheDocumentationHasTheHabitsOfEveryKind(t *testing.T) {
 			rows[name] = cells
 		}
 	}
-	for i := range habits {
-		h := &habits[i]
+	for i := range supervisorHabits {
+		h := &supervisorHabits[i]
 		limits := "–"
 		switch {
 		case h.Fixed():
@@ -73,5 +73,5 @@ func TestTheDocumentationHasTheHabitsOfEveryKind(t *testing.T) {
 		assert.Equal(t, h.Continues, strings.HasPrefix(cells[5], "SIGCONT"), h.Name)
 		assert.Equal(t, h.Repeat > 0, strings.HasPrefix(cells[5], "the signal comes again"), h.Name)
 	}
-	assert.Len(t, rows, len(habits))
+	assert.Len(t, rows, len(supervisorHabits))
 }

@@ -11,6 +11,7 @@ type queue interface {
 	Handle(now protocol.Instant, req Request, out *Outbox)
 	CancelJob(now protocol.Instant, job protocol.JobKey, out *Outbox)
 	Tick(now protocol.Instant, out *Outbox)
+	Hangup(now protocol.Instant, who Member, out *Outbox)
 	Deadline() protocol.Instant
 }
 
@@ -126,7 +127,7 @@ func (h *history) save(t *rapid.T) op  { return h.request(h.about(t, protocol.Sa
 func (h *history) settle(t *rapid.T) op {
 	who, e := h.about(t, protocol.Settle)
 	e.Verb = rapid.SampledFrom([]protocol.Verb{protocol.Ack, protocol.Release, protocol.Release, protocol.Release, protocol.Fail, protocol.Refuse, protocol.Quarantine}).Draw(t, "verb")
-	if e.Verb == protocol.Release {
+	if e.Verb == protocol.Release || e.Verb == protocol.Fail && rapid.IntRange(0, 3).Draw(t, "interrupted") == 3 {
 		e.Reason = protocol.Reason(rapid.IntRange(int(protocol.BecauseDrain), int(protocol.BecauseCancelled)).Draw(t, "reason"))
 	}
 	e.Span = rapid.SampledFrom([]protocol.Duration{0, 0, 40 * protocol.Millisecond, testLease}).Draw(t, "delay")
@@ -135,6 +136,11 @@ func (h *history) settle(t *rapid.T) op {
 
 func (h *history) going(t *rapid.T) op {
 	return h.request(h.someone(t), protocol.Effect{Kind: protocol.Going, Slot: protocol.NoSlot})
+}
+
+func (h *history) hangup(t *rapid.T) op {
+	now, who := h.now, h.someone(t)
+	return func(q queue, out *Outbox) { q.Hangup(now, who, out) }
 }
 
 func (h *history) cancel(t *rapid.T) op {
@@ -166,10 +172,10 @@ func brokerConfig(t *rapid.T) *BrokerConfig {
 	cfg := &BrokerConfig{
 		Lease:         testLease,
 		Park:          rapid.SampledFrom([]protocol.Duration{0, 30 * protocol.Millisecond, protocol.Second}).Draw(t, "park"),
-		Rescue:        Rescue(rapid.IntRange(0, 2).Draw(t, "rescue")),
+		Rescue:        Rescue(rapid.IntRange(0, 3).Draw(t, "rescue")),
 		SweepPeriod:   70 * protocol.Millisecond,
 		SweepSlack:    rapid.SampledFrom([]protocol.Duration{0, 50 * protocol.Millisecond}).Draw(t, "slack"),
-		OnExpiry:      OnExpiry(rapid.IntRange(0, 4).Draw(t, "on expiry") / 4),
+		OnExpiry:      rapid.SampledFrom([]OnExpiry{Redeliver, Redeliver, Redeliver, QuarantineExpired, BuryExpired}).Draw(t, "on expiry"),
 		MaxFailures:   rapid.IntRange(0, 3).Draw(t, "max failures"),
 		Poison:        rapid.IntRange(0, 3).Draw(t, "poison"),
 		Starving:      rapid.IntRange(0, 3).Draw(t, "starving"),
@@ -177,6 +183,14 @@ func brokerConfig(t *rapid.T) *BrokerConfig {
 		MaxAttempts:   rapid.IntRange(0, 6).Draw(t, "max attempts"),
 		MaxMessageAge: rapid.SampledFrom([]protocol.Duration{testLease, protocol.Minute}).Draw(t, "message age"),
 		Backoff:       protocol.Backoff{Min: rapid.SampledFrom([]protocol.Duration{0, 20 * protocol.Millisecond}).Draw(t, "backoff"), Max: 50 * protocol.Millisecond},
+	}
+	if rapid.Bool().Draw(t, "habits") {
+		cfg.Habits = Habits{
+			ExpiryFails: rapid.Bool().Draw(t, "expiry fails"), ReleaseRestores: rapid.Bool().Draw(t, "release restores"),
+			FreedByHangup: rapid.Bool().Draw(t, "freed by hangup"), SweepAtBoot: rapid.Bool().Draw(t, "sweep at boot"),
+			BackoffSpread: rapid.SampledFrom([]protocol.Duration{0, 30 * protocol.Millisecond}).Draw(t, "spread"),
+			MoverPeriod:   rapid.SampledFrom([]protocol.Duration{0, 50 * protocol.Microsecond}).Draw(t, "mover"),
+		}
 	}
 	if rapid.Bool().Draw(t, "journal") {
 		cfg.Journal = testLease

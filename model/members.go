@@ -155,7 +155,7 @@ func (t *memberTable) copyTo(dst *memberTable) {
 	dst.waiters = append(dst.waiters[:0], t.waiters...)
 }
 
-func (b *Broker) register(who Member, out *Outbox) {
+func (b *Broker) register(now protocol.Instant, who Member, out *Outbox) {
 	if who.Seat < 0 || int(who.Seat) >= len(b.members.rows)/2 {
 		b.answer(who, protocol.RegisteredAs(0, protocol.Refused), out)
 		return
@@ -177,6 +177,9 @@ func (b *Broker) register(who Member, out *Outbox) {
 	who.Incarnation = b.serial
 	*oldest = member{Member: who, known: true, prev: -1, next: -1, grants: oldest.grants[:0]}
 	b.answer(who, protocol.RegisteredAs(who.Incarnation, protocol.OK), out)
+	if b.cfg.SweepAtBoot {
+		b.sweep(now, out)
+	}
 }
 
 // going closes an incarnation for new claims. Expiry of its claims is an interruption from
@@ -195,10 +198,26 @@ func (b *Broker) going(now protocol.Instant, who Member, out *Outbox) {
 }
 
 // Hangup takes in that the connection of a life is gone. Nobody waits for its long poll any
-// more, so no job is handed out to it; its claims stay as they are.
-func (b *Broker) Hangup(who Member) {
-	if m := b.members.find(who); m != nil && m.parked {
+// more, so no job is handed out to it; its claims stay as they are, unless they are bound to
+// the connection.
+func (b *Broker) Hangup(now protocol.Instant, who Member, out *Outbox) {
+	m := b.members.find(who)
+	if m == nil {
+		return
+	}
+	if m.parked {
 		b.members.unpark(m)
 		m.closed = m.seq
+	}
+	if !b.cfg.FreedByHangup {
+		return
+	}
+	for job := b.leases.head; job != 0; {
+		row := b.Job(job)
+		next := row.next
+		if row.Owner == m.Member {
+			b.expire(now, job, row, out)
+		}
+		job = next
 	}
 }

@@ -17,6 +17,7 @@ const (
 	RescueByExpiry Rescue = iota // the job is claimable when its lease has run out
 	RescueBySweep                // a sweep frees it some time after
 	NoRescue                     // it stays claimed until an operator acts
+	LostWithHolder               // claiming deletes it from the queue: only what its holder sends brings it back
 )
 
 // Preset is a way of stopping that can be compared with others: a worker's policy and what
@@ -27,6 +28,7 @@ type Preset struct {
 	Policy     protocol.Policy
 	Rescue     Rescue
 	Deviations deviation.Set
+	Reserve    protocol.Duration // the workers' part of the grace for settling and exit; 0 is the protocol's default
 }
 
 var presets = []Preset{

@@ -24,7 +24,9 @@ type Scenario struct {
 	Supervisor  Supervisor
 	Deploys     Deploys
 	Faults      Faults
-	Policies    []string // names of presets to compare, the first is the baseline
+	Policies    []string          // names to compare, see Under; the first is the baseline
+	Variants    []Variant         // what Policies may name beside the presets
+	Cooldown    protocol.Duration // interruptions this close to the end are left out of stall; 0 is two leases
 }
 
 // Fleet is the workers that a deploy replaces.
@@ -51,7 +53,25 @@ type Queue struct {
 	SweepSlack    protocol.Duration // how long after expiry the sweep waits
 	OnExpiry      OnExpiry
 	MaxMessageAge protocol.Duration // the longest life of a message; rows of the dead are kept this long
+	Poll          protocol.Duration // between two claims that came back empty; 0 is the protocol's default
+	Habits
 }
+
+// Habits are what some real brokers do and ours does not; the zero value is ours.
+type Habits struct {
+	ExpiryFails     bool              // an expired lease is a failure of the job: it waits for its backoff and spends one of MaxFailures
+	ReleaseRestores bool              // with CountAtClaim: a release gives the attempt back
+	FreedByHangup   bool              // a holder's claims end with its connection
+	SweepAtBoot     bool              // a process that registers sweeps, besides the period
+	BackoffSpread   protocol.Duration // up to this much is added to a backoff
+	MoverPeriod     protocol.Duration // delayed jobs are looked at this often; 0 is at once when they are due
+}
+
+// NoLongPoll as Queue.Park makes the broker answer every claim at once.
+const NoLongPoll protocol.Duration = -1
+
+// NoHeartbeat as Queue.Heartbeat is a worker that never renews its leases.
+const NoHeartbeat protocol.Duration = protocol.Forever
 
 // OnExpiry is what the broker does with a job whose lease ran out.
 type OnExpiry uint8
@@ -60,6 +80,7 @@ type OnExpiry uint8
 const (
 	Redeliver OnExpiry = iota
 	QuarantineExpired
+	BuryExpired // it is dead-lettered, as if it had failed for good
 )
 
 // Job is one kind of job and how its handler behaves.

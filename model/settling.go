@@ -90,14 +90,15 @@ func (b *Broker) apply(now protocol.Instant, e *protocol.Effect, row *JobRow, ou
 		b.end(now, e.Job, row, JobDone)
 		out.Facts = append(out.Facts, Fact{Kind: Finished, Job: e.Job, Token: e.Token, At: now})
 	case protocol.Fail:
-		b.close(now, e, row, false, out)
+		// With a reason it is an interruption that its worker reports as a failure.
+		b.close(now, e, row, e.Reason != protocol.NoReason, out)
 		row.Failures++
 		row.Poison, row.Fruitless = 0, 0
-		if b.cfg.MaxFailures > 0 && int(row.Failures) >= b.cfg.MaxFailures || b.outOfAttempts(row) {
-			b.bury(now, e.Job, row, protocol.NoReason, out)
+		if b.outOfFailures(row) || b.outOfAttempts(row) {
+			b.bury(now, e.Job, row, e.Reason, out)
 			return
 		}
-		b.putBack(now, e.Job, row, b.retryAfter(row.Failures), out)
+		b.putBack(now, e.Job, row, b.retryAfter(e.Job, row), out)
 	case protocol.Quarantine:
 		b.close(now, e, row, false, out)
 		row.State = JobQuarantined
@@ -121,9 +122,12 @@ func (b *Broker) close(now protocol.Instant, e *protocol.Effect, row *JobRow, er
 // that come without one do not; they do not count towards starving either. Of a claim that
 // had expired before, the interruption was counted then.
 func (b *Broker) release(now protocol.Instant, job protocol.JobKey, row *JobRow, verb protocol.Verb, reason protocol.Reason, delay protocol.Duration, out *Outbox) {
-	expired := row.State == JobReady // it is in the queue already
+	expired := row.State != JobClaimed // it is in the queue already, or waits for its backoff
 	e := protocol.Effect{Job: job, Verb: verb, Reason: reason}
-	b.close(now, &e, row, b.cfg.CountAtClaim && !expired, out)
+	b.close(now, &e, row, b.cfg.CountAtClaim && !b.cfg.ReleaseRestores && !expired, out)
+	if b.cfg.ReleaseRestores && !expired {
+		row.Restored++
+	}
 	switch reason {
 	case protocol.BecauseLate, protocol.BecauseWithdrawn, protocol.BecauseRefused, protocol.BecauseBusy:
 	case protocol.BecauseCancelled:
@@ -164,7 +168,11 @@ func (b *Broker) countFruitless(now protocol.Instant, job protocol.JobKey, row *
 }
 
 func (b *Broker) outOfAttempts(row *JobRow) bool {
-	return b.cfg.CountAtClaim && b.cfg.MaxAttempts > 0 && int(row.Deliveries) >= b.cfg.MaxAttempts
+	return b.cfg.CountAtClaim && b.cfg.MaxAttempts > 0 && int(row.Deliveries-row.Restored) >= b.cfg.MaxAttempts
+}
+
+func (b *Broker) outOfFailures(row *JobRow) bool {
+	return b.cfg.MaxFailures > 0 && int(row.Failures) >= b.cfg.MaxFailures
 }
 
 // bury dead-letters a job; reason is that of the interruption that did it, or none when a
@@ -181,7 +189,7 @@ func (b *Broker) cancel(now protocol.Instant, job protocol.JobKey, row *JobRow, 
 
 func (b *Broker) delay(now protocol.Instant, job protocol.JobKey, row *JobRow, d protocol.Duration) {
 	row.State = JobDelayed
-	row.Due = now.Add(d)
+	row.Due = b.seenByMover(now.Add(d))
 	b.delayed.push(dueJob{row.Due, job})
 }
 
@@ -194,14 +202,32 @@ func (b *Broker) end(now protocol.Instant, job protocol.JobKey, row *JobRow, sta
 	b.finished.push(job)
 }
 
-// retryAfter is the wait before attempt n+1, doubling without jitter: the broker draws nothing.
-func (b *Broker) retryAfter(failures uint16) protocol.Duration {
+// retryAfter is the wait before the next attempt: it doubles with every failure. The broker
+// draws nothing; what is added to spread the jobs is a hash of the job and its newest claim.
+func (b *Broker) retryAfter(job protocol.JobKey, row *JobRow) protocol.Duration {
 	d, most := b.cfg.Backoff.Min, b.cfg.Backoff.Max
-	for ; failures > 1 && d < most; failures-- {
+	for n := row.Failures; n > 1 && d < most; n-- {
 		if d > most/2 {
-			return most
+			d = most
+			break
 		}
 		d *= 2
 	}
-	return min(d, most)
+	d = min(d, most)
+	if b.cfg.BackoffSpread > 0 {
+		x := uint64(job)*0x9e3779b97f4a7c15 ^ uint64(row.Token)
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9 // splitmix64, Steele et al. 2014
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		d += protocol.Duration((x ^ x>>31) % uint64(b.cfg.BackoffSpread+1))
+	}
+	return d
+}
+
+// seenByMover is when the mover first looks at a job that is due at an instant.
+func (b *Broker) seenByMover(at protocol.Instant) protocol.Instant {
+	period := protocol.Instant(b.cfg.MoverPeriod)
+	if period <= 0 || at%period == 0 {
+		return at
+	}
+	return at + period - at%period
 }

@@ -2,7 +2,7 @@ package model
 
 import "github.com/quiesce/quiesce/protocol"
 
-func (s *spec) register(who Member) {
+func (s *spec) register(now protocol.Instant, who Member) {
 	if who.Seat < 0 || int(who.Seat) >= s.seats {
 		s.say(who, protocol.RegisteredAs(0, protocol.Refused))
 		return
@@ -22,6 +22,28 @@ func (s *spec) register(who Member) {
 		}
 	}
 	s.say(who, protocol.RegisteredAs(who.Incarnation, protocol.OK))
+	if s.cfg.SweepAtBoot {
+		s.expireAll(now, s.cfg.SweepSlack)
+	}
+}
+
+// Hangup ends what a life waits for, and its claims where they hang on its connection.
+func (s *spec) Hangup(now protocol.Instant, who Member, out *Outbox) {
+	s.out = out
+	l := s.life(who)
+	if l == nil {
+		return
+	}
+	if l.parked > 0 {
+		l.parked, l.closed = 0, l.seq
+	}
+	for s.cfg.FreedByHangup {
+		j := s.firstLeased(func(j *specJob) bool { return j.Owner.Incarnation == l.Incarnation })
+		if j == nil {
+			return
+		}
+		s.expire(now, j)
+	}
 }
 
 func (s *spec) going(now protocol.Instant, who Member) {

@@ -69,22 +69,38 @@ func (s *spec) apply(now protocol.Instant, j *specJob, e *protocol.Effect) {
 		j.State = JobQuarantined
 		s.fact(Fact{Kind: Quarantined, Job: j.id, Token: j.Token, At: now})
 	case protocol.Fail:
-		s.close(now, j, e.Verb, e.Reason, false)
-		j.Failures, j.Poison, j.Fruitless = j.Failures+1, 0, 0
-		if s.cfg.MaxFailures > 0 && int(j.Failures) >= s.cfg.MaxFailures || s.spent(j) {
-			s.bury(now, j, protocol.NoReason)
-			return
+		s.close(now, j, e.Verb, e.Reason, e.Reason != protocol.NoReason)
+		j.Poison, j.Fruitless = 0, 0
+		if wait, over := s.fail(j); over || s.spent(j) {
+			s.bury(now, j, e.Reason)
+		} else {
+			s.putBack(now, j, wait)
 		}
-		wait := s.cfg.Backoff.Min
-		for range j.Failures - 1 {
-			wait = min(2*wait, s.cfg.Backoff.Max)
-		}
-		s.putBack(now, j, min(wait, s.cfg.Backoff.Max))
 	case protocol.Refuse:
 		s.release(now, j, protocol.Refuse, protocol.BecauseRefused, e.Span)
 	default:
 		s.release(now, j, protocol.Release, e.Reason, e.Span)
 	}
+}
+
+// fail counts a failure and says how long the job waits after it, or that it was the last.
+func (s *spec) fail(j *specJob) (wait protocol.Duration, over bool) {
+	j.Failures++
+	wait = s.cfg.Backoff.Min
+	for range j.Failures - 1 {
+		wait = min(2*wait, s.cfg.Backoff.Max)
+	}
+	wait = min(wait, s.cfg.Backoff.Max)
+	if s.cfg.BackoffSpread > 0 {
+		wait += spreadOf(j.id, j.Token, s.cfg.BackoffSpread)
+	}
+	return wait, s.cfg.MaxFailures > 0 && int(j.Failures) >= s.cfg.MaxFailures
+}
+
+// spreadOf asks a broker, since a hash cannot be written in any other way.
+func spreadOf(job protocol.JobKey, token protocol.Token, spread protocol.Duration) protocol.Duration {
+	b := &Broker{cfg: &BrokerConfig{Habits: Habits{BackoffSpread: spread}}}
+	return b.retryAfter(job, &JobRow{Token: token})
 }
 
 func (s *spec) close(now protocol.Instant, j *specJob, verb protocol.Verb, reason protocol.Reason, eroded bool) {
@@ -93,8 +109,11 @@ func (s *spec) close(now protocol.Instant, j *specJob, verb protocol.Verb, reaso
 }
 
 func (s *spec) release(now protocol.Instant, j *specJob, verb protocol.Verb, reason protocol.Reason, delay protocol.Duration) {
-	expired := j.State == JobReady
-	s.close(now, j, verb, reason, s.cfg.CountAtClaim && !expired)
+	expired := j.State == JobReady || j.State == JobDelayed
+	s.close(now, j, verb, reason, s.cfg.CountAtClaim && !s.cfg.ReleaseRestores && !expired)
+	if s.cfg.ReleaseRestores && !expired {
+		j.Restored++
+	}
 	if reason == protocol.BecauseCancelled {
 		s.cancel(now, j)
 		return
@@ -123,17 +142,25 @@ func (s *spec) expire(now protocol.Instant, j *specJob) {
 		j.Poison++
 	}
 	j.State = JobReady
-	s.fact(Fact{Kind: LeaseRanOut, Reason: reason, Eroded: s.cfg.CountAtClaim || reason == protocol.BecauseExpired,
+	blamed := reason == protocol.BecauseExpired && (s.cfg.Poison > 0 || s.cfg.ExpiryFails)
+	s.fact(Fact{Kind: LeaseRanOut, Reason: reason, Eroded: s.cfg.CountAtClaim || blamed,
 		Job: j.id, Token: j.Token, Seat: j.Owner.Seat, Nonce: j.Owner.Nonce, At: now})
 	s.fruitless(now, j)
+	var wait protocol.Duration
+	over := s.cfg.OnExpiry == BuryExpired || s.spent(j) || s.cfg.Poison > 0 && int(j.Poison) >= s.cfg.Poison
+	if s.cfg.ExpiryFails && reason == protocol.BecauseExpired {
+		var last bool
+		wait, last = s.fail(j)
+		over = over || last
+	}
 	switch {
 	case s.cfg.OnExpiry == QuarantineExpired:
 		j.State = JobQuarantined
 		s.fact(Fact{Kind: Quarantined, Job: j.id, Token: j.Token, At: now})
-	case s.spent(j), s.cfg.Poison > 0 && int(j.Poison) >= s.cfg.Poison:
+	case over:
 		s.bury(now, j, reason)
 	default:
-		s.putBack(now, j, 0)
+		s.putBack(now, j, wait)
 	}
 }
 
@@ -143,6 +170,9 @@ func (s *spec) putBack(now protocol.Instant, j *specJob, delay protocol.Duration
 		s.cancel(now, j)
 	case delay > 0:
 		j.State, j.Due = JobDelayed, now.Add(delay)
+		for p := protocol.Instant(s.cfg.MoverPeriod); p > 0 && j.Due%p != 0; {
+			j.Due++
+		}
 	default:
 		s.ready(now, j)
 	}
@@ -159,7 +189,7 @@ func (s *spec) bury(now protocol.Instant, j *specJob, reason protocol.Reason) {
 }
 
 func (s *spec) spent(j *specJob) bool {
-	return s.cfg.CountAtClaim && s.cfg.MaxAttempts > 0 && int(j.Deliveries) >= s.cfg.MaxAttempts
+	return s.cfg.CountAtClaim && s.cfg.MaxAttempts > 0 && int(j.Deliveries)-int(j.Restored) >= s.cfg.MaxAttempts
 }
 
 func (s *spec) fruitless(now protocol.Instant, j *specJob) {

@@ -104,7 +104,7 @@ func (s *spec) Handle(now protocol.Instant, req Request, out *Outbox) {
 	s.out = out
 	switch req.Effect.Kind {
 	case protocol.Register:
-		s.register(req.From)
+		s.register(now, req.From)
 	case protocol.Going:
 		s.going(now, req.From)
 	case protocol.Claim:
@@ -185,18 +185,24 @@ func (s *spec) notice(now protocol.Instant) {
 
 func (s *spec) expireAll(now protocol.Instant, slack protocol.Duration) {
 	for {
-		var first *specJob
-		for _, j := range s.jobs {
-			if j.State == JobClaimed && j.Lease.Add(slack) <= now &&
-				(first == nil || j.Lease < first.Lease || j.Lease == first.Lease && j.leased < first.leased) {
-				first = j
-			}
-		}
+		first := s.firstLeased(func(j *specJob) bool { return j.Lease.Add(slack) <= now })
 		if first == nil {
 			return
 		}
 		s.expire(now, first)
 	}
+}
+
+// firstLeased returns the claimed job whose lease ends first, of those that fit.
+func (s *spec) firstLeased(fits func(*specJob) bool) *specJob {
+	var first *specJob
+	for _, j := range s.jobs {
+		if j.State == JobClaimed && fits(j) &&
+			(first == nil || j.Lease < first.Lease || j.Lease == first.Lease && j.leased < first.leased) {
+			first = j
+		}
+	}
+	return first
 }
 
 // ready puts a job that was out before back into the queue.

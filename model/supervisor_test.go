@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// The sentences are those of each supervisor's documentation (see habits), shortened.
+// The sentences are those of each supervisor's documentation (see supervisorHabits), shortened.
 func TestASupervisorStopsAProcessAsItsDocumentationSays(t *testing.T) {
 	const (
 		now     = protocol.Instant(100 * second)

@@ -131,6 +131,10 @@ func (m *Machine) onGranted(now Instant, ev Event, fx *Effects) {
 			m.soften(i, fx)
 		}
 	default:
+		if verb == Refuse && m.deviates(deviation.UnknownDropped) {
+			*s = Slot{}
+			return
+		}
 		s.set(late)
 		r.handedBack = true
 		m.settle(now, i, verb, reason, fx)

@@ -20,7 +20,8 @@ func (m *Machine) cancel(now Instant, i int, cause Cause, fx *Effects) {
 	s.state, s.cause, s.mark = SlotCancelled, cause, now
 	m.sendCancel(i, cause, fx)
 	if m.deviates(deviation.ReleaseBeforeReturn) {
-		m.sendSettle(i, Release, releaseReason(cause), fx)
+		verb, reason := m.judgeReturn(s, ReturnedError)
+		m.sendSettle(i, verb, reason, fx)
 	}
 }
 
@@ -69,7 +70,10 @@ func (m *Machine) restrictUndo(i int, fx *Effects) {
 }
 
 // releaseReason says why a job whose handler was cancelled with a cause goes back.
-func releaseReason(cause Cause) Reason {
+func (m *Machine) releaseReason(cause Cause) Reason {
+	if m.deviates(deviation.InterruptionCancels) && cause == ErrDraining {
+		return BecauseCancelled
+	}
 	switch cause {
 	case ErrHurry:
 		return BecauseHurry
@@ -122,10 +126,12 @@ func (m *Machine) judgeReturn(s *Slot, code Code) (Verb, Reason) {
 		return Fail, NoReason
 	case code == ReturnedYield && !cancelled:
 		return Release, BecauseYield
-	case code == ReturnedError && (!cancelled || m.deviates(deviation.InterruptionFails)):
+	case code == ReturnedError && !cancelled:
 		return Fail, NoReason
+	case code == ReturnedError && m.deviates(deviation.InterruptionFails):
+		return Fail, m.releaseReason(s.cause)
 	default:
-		return Release, releaseReason(s.cause)
+		return Release, m.releaseReason(s.cause)
 	}
 }
 

@@ -16,6 +16,9 @@ func (m *Machine) settle(now Instant, i int, verb Verb, reason Reason, fx *Effec
 }
 
 func (m *Machine) sendSettle(i int, verb Verb, reason Reason, fx *Effects) {
+	if m.deviates(deviation.SettleUnderWork) && m.phase.Stopping() {
+		return
+	}
 	s := &m.slots[i]
 	e := about(Settle, i, s)
 	e.Verb, e.Reason, e.Cursor = verb, reason, s.cursor

@@ -56,7 +56,7 @@ func TestGoldenTraces(t *testing.T) {
 // mistake in the code either.
 func TestEveryMachineDeviationChangesItsGoldenTrace(t *testing.T) {
 	exempt := []deviation.ID{ // the broker reads these
-		deviation.SettleUnfenced, deviation.RenewResurrects, deviation.TokenForgotten,
+		deviation.SettleUnfenced, deviation.RenewResurrects, deviation.TokenForgotten, deviation.BouncesJobs,
 	}
 	rules := map[deviation.ID]int{
 		deviation.ClaimsAfterStop: 1, deviation.AnyAnswerCounts: 2, deviation.LateClaimDropped: 2,
@@ -67,6 +67,7 @@ func TestEveryMachineDeviationChangesItsGoldenTrace(t *testing.T) {
 		deviation.LeaseFromReply: 10, deviation.NeverDistrusts: 10, deviation.SettlesOnce: 11,
 		deviation.SecondSignalKills: 13, deviation.NoticeCountsAsSignal: 13,
 		deviation.RunsUnknownVersion: 14, deviation.CommitsBeforeSaved: 16,
+		deviation.SettleUnderWork: 11, deviation.UnknownDropped: 14, deviation.InterruptionCancels: 17,
 		deviation.InterruptionFails: 17, deviation.GoingUnsaid: 19,
 	}
 	for _, id := range exempt {

@@ -34,6 +34,19 @@
 // Jobs arrive by {poisson: 13/s}, {every: 2s}, or with gaps of any distribution. Files that a
 // scenario names are looked for in the folder of the scenario.
 //
+// A real queue is named by queue: {preset: asynq}: its broker settings hold for every column,
+// and what is written beside the preset changes them. Without policies that queue as it is
+// today is compared with hybrid. Beside the names of policies and of real queues, policies may
+// describe a column:
+//
+//	policies:
+//	  - {name: today, policy: finish-only, unsafe: [heartbeat-stops-at-stop]}
+//	  - {name: theirs, queue: solid-queue}
+//	  - hybrid
+//
+// unsafe builds faults into a column, as people have them, so that they can be priced. They
+// exist in the lab alone: no option of a worker leads to them.
+//
 // # What it does not
 //
 // It does not judge a scenario that can be run. A fleet that is too small is legal, and so is

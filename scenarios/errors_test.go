@@ -47,27 +47,41 @@ func marked(t *testing.T, text string) (clean string, line, column int) {
 var refused = []struct{ name, text, want string }{
 	// Words.
 	{"a misspelt key names the nearest and lists the valid ones", "queue: {¦leese: 5m}",
-		"queue.leese is not a key; did you mean lease? valid are lease, heartbeat, margin, drift, long_poll, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, on_expiry, max_message_age"},
+		"queue.leese is not a key; did you mean lease? valid are preset, lease, heartbeat, margin, drift, long_poll, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, on_expiry, max_message_age"},
 	{"a key that is like no other only lists the valid ones", "deploys: {¦tuesdays: 3}",
 		"deploys.tuesdays is not a key; valid are every, at, count"},
-	{"a key of later work is not known yet", "queue: {¦preset: asynq}",
-		"queue.preset is not a key; valid are lease, heartbeat, margin, drift, long_poll, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, on_expiry, max_message_age"},
+	{"a queue that does not exist", "queue: {preset: ¦sidekick}",
+		`queue.preset "sidekick" is not a queue that is known here; did you mean sidekiq? valid are asynq, sidekiq, sidekiq-pro, bullmq, celery, celery-early-ack, machinery, rq, dramatiq, arq, river, oban, pg-boss, good-job, solid-queue, graphile, temporal, faktory, shoryuken, sqs-consumer`},
+	{"a lease shorter than a preset's heartbeat", "queue: {preset: asynq, lease: ¦3s}",
+		"queue.lease 3s must be longer than the heartbeat of asynq, 5s; lengthen it, or write heartbeat as well"},
+	{"attempts of a preset that counts none", "queue: {preset: asynq, max_attempts: ¦3}",
+		"queue.max_attempts has no meaning without count_at_claim; write count_at_claim: true, or use max_failures"},
+	{"a column without a name", "policies: [hybrid, ¦{policy: hybrid}]", "policies[1].name is missing; write name: what tables call it"},
+	{"a column with the name of a preset", "policies: [{name: ¦hybrid}]",
+		"policies[0].name hybrid is the name of a preset already; choose another, for example hybrid-today"},
+	{"a column that cannot be named on a command line", `policies: [{name: ¦"a, b"}]`,
+		`policies[0].name "a, b" cannot name a column; use letters, digits, dots and dashes`},
+	{"a column named twice", "policies: [{name: today}, {name: ¦today}]", "policies[1].name today stands here for the second time; name each policy once"},
+	{"a column of two ways of stopping", "policies: [{name: today, policy: ¦drain, queue: asynq}]",
+		"policies[0].policy is the way of stopping that queue asynq has already; keep one of the two"},
+	{"a fault written twice", "policies: [{name: today, unsafe: [settles-once, ¦settles-once]}]",
+		"policies[0].unsafe[1] settles-once stands here for the second time; name each fault once"},
 	{"a misspelt key is told from the required one it hides", "faults: {pause: {¦evry: 2h, length: 3s}}",
 		"faults.pause.evry is not a key; did you mean every? valid are every, length"},
 	{"a merge key is a key like others", "queue:\n  ¦<<: {lease: 5m}\n",
-		"queue.<< is not a key; valid are lease, heartbeat, margin, drift, long_poll, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, on_expiry, max_message_age"},
+		"queue.<< is not a key; valid are preset, lease, heartbeat, margin, drift, long_poll, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, on_expiry, max_message_age"},
 	{"a key written twice", "queue: {lease: 5m}\n¦queue: {lease: 6m}\n", "queue is written twice, first on line 1; keep one of them"},
 	{"a key without value", "¦queue:\n", "queue has no value; write one, or drop the key"},
 	{"a key that is a list", "queue: {¦[lease]: 5m}", "queue has a key that is not text; write plain keys"},
-	{"a scalar where keys belong", "queue: ¦5m", "queue is not a mapping; write it as queue: {lease: …}"},
+	{"a scalar where keys belong", "queue: ¦5m", "queue is not a mapping; write it as queue: {preset: …}"},
 	{"a required key that is missing", "faults: {pause: ¦{every: 2h}}", "faults.pause.length is missing; write length: how long each lasts, for example 30s"},
 	{"a policy that does not exist", "policies: [drain, ¦hybird]",
-		`policies[1] "hybird" is not a policy; did you mean hybrid? valid are none, crash-only, deaf, finish-only, drain, drain+sweep, hybrid, release-now, adaptive`},
+		`policies[1] "hybird" is not a policy; did you mean hybrid? valid are none, crash-only, deaf, finish-only, drain, drain+sweep, hybrid, release-now, adaptive, asynq, sidekiq, sidekiq-pro, bullmq, celery, celery-early-ack, machinery, rq, dramatiq, arq, river, oban, pg-boss, good-job, solid-queue, graphile, temporal, faktory, shoryuken, sqs-consumer`},
 	{"a policy named twice", "policies: [drain, ¦drain]", "policies[1] drain stands here for the second time; name each policy once"},
 	{"no policy", "policies: ¦[]", "policies is empty; write a list such as [crash-only, hybrid]"},
 	{"one policy without a list", "policies: ¦hybrid", "policies is not a list; write a list such as [crash-only, hybrid]"},
 	{"a choice that is none", "queue: {on_expiry: ¦quarantaine}",
-		`queue.on_expiry "quarantaine" is not known; did you mean quarantine? valid are redeliver, quarantine`},
+		`queue.on_expiry "quarantaine" is not known; did you mean quarantine? valid are redeliver, quarantine, dead_letter`},
 	{"a flag that is a word", "queue: {count_at_claim: ¦yes}", `queue.count_at_claim "yes" is neither true nor false; write true or false`},
 	{"an empty name", `name: ¦""`, "name is empty; write text, or drop the key"},
 
@@ -163,7 +177,7 @@ var refused = []struct{ name, text, want string }{
 	// Of several problems the first is reported.
 	{"the first problem by line", "queue: {lease: ¦1x}\ndeploys: {evry: 1h}\n", `queue.lease "1x" is not a duration; write a duration, for example 30s, 1m30s or 2d`},
 	{"a misspelt word before a bad relation", "warmup: 7h\nqueue: {¦leas: 1h}\n",
-		"queue.leas is not a key; did you mean lease? valid are lease, heartbeat, margin, drift, long_poll, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, on_expiry, max_message_age"},
+		"queue.leas is not a key; did you mean lease? valid are preset, lease, heartbeat, margin, drift, long_poll, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, on_expiry, max_message_age"},
 
 	// Text that is no scenario.
 	{"a tab as indentation", "queue:\n¦\tlease: 5m\n", "is indented with a tab, which YAML does not allow; indent with spaces"},
@@ -217,7 +231,7 @@ func TestErrorOfOneKindTooMany(t *testing.T) {
 
 func TestErrorPrintsTheLineWithACaret(t *testing.T) {
 	_, err := Parse("s.yaml", []byte(complete("queue: {lease: 5m, hartbeat: 1m}\n")))
-	assert.EqualError(t, err, `s.yaml:1:20: queue.hartbeat is not a key; did you mean heartbeat? valid are lease, heartbeat, margin, drift, long_poll, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, on_expiry, max_message_age
+	assert.EqualError(t, err, `s.yaml:1:20: queue.hartbeat is not a key; did you mean heartbeat? valid are preset, lease, heartbeat, margin, drift, long_poll, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, on_expiry, max_message_age
     queue: {lease: 5m, hartbeat: 1m}
                        ^`)
 }

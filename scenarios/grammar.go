@@ -22,7 +22,7 @@ type document struct {
 	Supervisor supervisorKeys `key:"supervisor" about:"what starts and stops the workers"`
 	Deploys    deployKeys     `key:"deploys" about:"when a new version is rolled out"`
 	Faults     faultKeys      `key:"faults" about:"what goes wrong"`
-	Policies   policyList     `key:"policies" default:"[crash-only, drain, hybrid]" about:"ways of stopping to compare; the first is the baseline"`
+	Policies   policyList     `key:"policies" default:"[crash-only, drain, hybrid]" derived:"[crash-only, drain, hybrid]; with queue.preset that queue and hybrid" about:"ways of stopping and real queues to compare; the first is the baseline"`
 }
 
 type fleetKeys struct {
@@ -34,14 +34,15 @@ type fleetKeys struct {
 
 type queueKeys struct {
 	place
-	Lease       duration `key:"lease" positive:"" default:"5m" about:"a claim is lost when it was not renewed for this long (also: visibility timeout)"`
-	Heartbeat   duration `key:"heartbeat" positive:"" derived:"a third of the lease" about:"between two renewals"`
-	Margin      duration `key:"margin" positive:"" derived:"a fiftieth of the lease, at most 1s" about:"a worker stops trusting its lease this much before the end"`
-	Drift       drift    `key:"drift" default:"0" about:"how far apart the workers expect clocks to run"`
-	LongPoll    duration `key:"long_poll" positive:"" default:"20s" about:"how long a claim request may wait for a job"`
-	MaxFailures count    `key:"max_failures" default:"5" about:"a job is dead-lettered after so many failures; 0 is no limit"`
-	Poison      count    `key:"poison" default:"3" about:"a job is dead-lettered after so many expired leases in a row; 0 is no limit"`
-	Starving    count    `key:"starving" least:"1" default:"10" about:"a job is reported after so many interruptions without progress"`
+	Preset      queueName `key:"preset" about:"a real queue whose settings are taken; what is written beside it is changed"`
+	Lease       duration  `key:"lease" positive:"" default:"5m" about:"a claim is lost when it was not renewed for this long (also: visibility timeout)"`
+	Heartbeat   duration  `key:"heartbeat" positive:"" derived:"a third of the lease" about:"between two renewals"`
+	Margin      duration  `key:"margin" positive:"" derived:"a fiftieth of the lease, at most 1s" about:"a worker stops trusting its lease this much before the end"`
+	Drift       drift     `key:"drift" default:"0" about:"how far apart the workers expect clocks to run"`
+	LongPoll    duration  `key:"long_poll" positive:"" default:"20s" about:"how long a claim request may wait for a job"`
+	MaxFailures count     `key:"max_failures" default:"5" about:"a job is dead-lettered after so many failures; 0 is no limit"`
+	Poison      count     `key:"poison" default:"3" about:"a job is dead-lettered after so many expired leases in a row; 0 is no limit"`
+	Starving    count     `key:"starving" least:"1" default:"10" about:"a job is reported after so many interruptions without progress"`
 	Backoff     struct {
 		place
 		Min duration `key:"min" positive:"" default:"1s" about:"after the first failure"`
@@ -54,7 +55,7 @@ type queueKeys struct {
 		Period duration `key:"period" positive:"" default:"1h" about:"between two sweeps, under policies that have one"`
 		Slack  duration `key:"slack" default:"0s" about:"a lease must have been over for this long"`
 	} `key:"sweep" about:"the sweep that looks for jobs of vanished workers"`
-	OnExpiry      choice   `key:"on_expiry" choices:"redeliver|quarantine" default:"redeliver" about:"what becomes of a job whose lease ran out"`
+	OnExpiry      choice   `key:"on_expiry" choices:"redeliver|quarantine|dead_letter" default:"redeliver" about:"what becomes of a job whose lease ran out"`
 	MaxMessageAge duration `key:"max_message_age" positive:"" default:"10s" about:"the longest life of a message; the broker remembers the dead for so long"`
 }
 
@@ -169,4 +170,13 @@ type spellKeys struct {
 	place
 	Every  duration     `key:"every" required:"" positive:"" about:"the mean time between two, for example 6h"`
 	Length distribution `key:"length" required:"" about:"how long each lasts, for example 30s"`
+}
+
+// policyKeys is a column that is none of the presets.
+type policyKeys struct {
+	place
+	Name   text       `key:"name" required:"" about:"what tables call it"`
+	Policy policyName `key:"policy" derived:"hybrid, or that of the queue" about:"the way of stopping"`
+	Queue  queueName  `key:"queue" about:"a real queue instead, as it is today"`
+	Unsafe faultList  `key:"unsafe" about:"faults that are built in, as people have them: to be compared, never to be used"`
 }

@@ -14,8 +14,13 @@ import (
 
 func TestLibraryHasTheDefaultFirst(t *testing.T) {
 	assert.Equal(t, []string{
-		"five-minute-lease", "attempt-erosion", "cancellation-contract", "crash-storm", "deaf-handlers",
-		"lost-claim-answer", "pause-past-lease", "rolling-wave", "three-minute-render",
+		"five-minute-lease",
+		"attempt-erosion", "broker-failover", "cancel-taken-for-final", "cancellation-contract",
+		"claim-after-stop", "crash-storm", "deaf-handlers", "deploys-eat-attempts",
+		"grace-shorter-than-job", "heartbeat-resurrects-lease", "heartbeat-stopped-at-stop", "lease-beyond-grace",
+		"lost-claim-answer", "mixed-kinds", "pause-past-lease", "poison-by-deploy",
+		"redone-effects", "release-after-takeover", "rolling-wave", "rollout-bounce",
+		"settle-under-cancelled-context", "three-minute-render", "two-loads", "unknown-kind-dropped",
 	}, Names())
 }
 

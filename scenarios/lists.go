@@ -6,7 +6,6 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
 )
 
@@ -24,32 +23,6 @@ func (r *reader) items(p place, remedy string) []place {
 		list[i] = place{node: resolve(n), field: fmt.Sprintf("%s[%d]", p.field, i)}
 	}
 	return list
-}
-
-// policyList is names of presets.
-type policyList struct {
-	place
-	value []string
-}
-
-func (l *policyList) read(r *reader, k key, p place) {
-	const write = "write a list such as [crash-only, hybrid]"
-	for _, item := range r.items(p, write) {
-		name, ok := r.scalar(item, write)
-		switch {
-		case !ok:
-		case !slices.Contains(model.PresetNames(), name):
-			r.fail(item, quote(name)+" is not a policy", unknown(name, model.PresetNames()))
-		case slices.Contains(l.value, name):
-			r.fail(item, name+" stands here for the second time", "name each policy once")
-		default:
-			l.value = append(l.value, name)
-		}
-	}
-}
-
-func (*policyList) schema(key) object {
-	return object{"type": "array", "minItems": 1, "uniqueItems": true, "items": object{"enum": model.PresetNames()}}
 }
 
 // instantList is points in simulated time, in any order.

@@ -42,8 +42,10 @@ func parse(file string, data []byte, overrides []Override) (*model.Scenario, err
 func (r *reader) scenario(d *document) *model.Scenario {
 	s := &model.Scenario{
 		Name: d.Name.value, About: d.About.value, Duration: d.Duration.value,
-		Queue: r.queue(&d.Queue), Faults: d.Faults.model(), Policies: d.Policies.value,
+		Faults: d.Faults.model(),
 	}
+	s.Queue, s.Variants = r.queue(&d.Queue)
+	s.Policies = r.policies(d, s)
 	if !d.Name.written() {
 		s.Name = strings.TrimSuffix(filepath.Base(r.src.file), filepath.Ext(r.src.file))
 	}

@@ -7,49 +7,107 @@ import (
 	"github.com/quiesce/quiesce/protocol"
 )
 
-// queue fills in what follows from the lease as the protocol itself does.
-func (r *reader) queue(q *queueKeys) model.Queue {
-	c := protocol.Config{Lease: q.Lease.value, Heartbeat: q.Heartbeat.value, Margin: q.Margin.value}.WithDefaults()
+// queue fills in what follows from the lease as the protocol itself does. With a preset the
+// settings are that queue's, apart from those that are written, and the queue as it is today
+// is a variant beside it: its workers keep habits, as not to renew, that ours do not have.
+func (r *reader) queue(k *queueKeys) (model.Queue, []model.Variant) {
+	var q model.Queue
+	k.fill(&q, true)
+	if !k.Preset.written() {
+		r.attempts(k, &q)
+		return r.checked(k, q), nil
+	}
+	preset, err := model.QueuePresetNamed(k.Preset.value)
+	if err != nil {
+		return q, nil // the name was refused where it stands
+	}
+	q = preset.Settings(q)
+	k.fill(&q, false)
+	r.attempts(k, &q)
+	today, ours := q, q
+	if q.Heartbeat == model.NoHeartbeat {
+		ours.Heartbeat = 0
+	}
+	ours = r.checked(k, ours)
+	return ours, []model.Variant{{Preset: preset.Preset, Queue: &today, Foreign: true}}
+}
+
+// fill puts in what is written, or with all also the defaults of the table.
+func (k *queueKeys) fill(q *model.Queue, all bool) {
+	set := func(to *protocol.Duration, d duration) {
+		if all || d.written() {
+			*to = d.value
+		}
+	}
+	number := func(to *int, c count) {
+		if all || c.written() {
+			*to = c.value
+		}
+	}
+	set(&q.Lease, k.Lease)
+	set(&q.Heartbeat, k.Heartbeat)
+	set(&q.Margin, k.Margin)
+	set(&q.Park, k.LongPoll)
+	set(&q.Backoff.Min, k.Backoff.Min)
+	set(&q.Backoff.Max, k.Backoff.Max)
+	set(&q.SweepPeriod, k.Sweep.Period)
+	set(&q.SweepSlack, k.Sweep.Slack)
+	set(&q.MaxMessageAge, k.MaxMessageAge)
+	number(&q.MaxFailures, k.MaxFailures)
+	number(&q.Poison, k.Poison)
+	number(&q.Starving, k.Starving)
+	number(&q.MaxAttempts, k.MaxAttempts)
+	if all || k.Drift.written() {
+		q.DriftPPM = k.Drift.value
+	}
+	if all || k.CountAtClaim.written() {
+		q.CountAtClaim = k.CountAtClaim.value
+	}
+	if all || k.OnExpiry.written() {
+		q.OnExpiry = onExpiry[k.OnExpiry.value]
+	}
+}
+
+// checked refuses values that do not go together.
+func (r *reader) checked(k *queueKeys, q model.Queue) model.Queue {
+	c := protocol.Config{Lease: q.Lease, Heartbeat: q.Heartbeat, Margin: q.Margin}.WithDefaults()
 	switch {
 	case c.Heartbeat <= 0 || c.Margin <= 0:
-		r.fail(q.Lease.place, c.Lease.String()+" is too short to be divided into heartbeats", "write at least 1ms")
-	case c.Heartbeat >= c.Lease && q.Heartbeat.written():
-		r.fail(q.Heartbeat.place, fmt.Sprintf("%v must be shorter than lease %v", c.Heartbeat, c.Lease),
+		r.fail(k.Lease.place, c.Lease.String()+" is too short to be divided into heartbeats", "write at least 1ms")
+	case c.Heartbeat >= c.Lease && k.Heartbeat.written():
+		r.fail(k.Heartbeat.place, fmt.Sprintf("%v must be shorter than lease %v", c.Heartbeat, c.Lease),
 			fmt.Sprintf("write %v, a third of the lease, which survives one lost renewal", c.Lease/3))
+	case c.Heartbeat >= c.Lease:
+		r.fail(k.Lease.place, fmt.Sprintf("%v must be longer than the heartbeat of %s, %v", c.Lease, k.Preset.value, c.Heartbeat),
+			"lengthen it, or write heartbeat as well")
 	}
-	if c.Margin >= c.Lease && q.Margin.written() {
-		r.fail(q.Margin.place, fmt.Sprintf("%v must be shorter than lease %v", c.Margin, c.Lease), "shorten margin or lengthen lease")
+	if c.Margin >= c.Lease && k.Margin.written() {
+		r.fail(k.Margin.place, fmt.Sprintf("%v must be shorter than lease %v", c.Margin, c.Lease), "shorten margin or lengthen lease")
 	}
-	if q.Backoff.Max.value < q.Backoff.Min.value {
-		at := q.Backoff.Max.place
+	if q.Backoff.Max < q.Backoff.Min {
+		at := k.Backoff.Max.place
 		if !at.written() {
-			at = q.Backoff.Min.place
+			at = k.Backoff.Min.place
 		}
-		r.fail(at, fmt.Sprintf("makes max %v less than min %v", q.Backoff.Max.value, q.Backoff.Min.value), "raise max or lower min")
+		r.fail(at, fmt.Sprintf("makes max %v less than min %v", q.Backoff.Max, q.Backoff.Min), "raise max or lower min")
 	}
-	return model.Queue{
-		Lease: c.Lease, Heartbeat: c.Heartbeat, Margin: c.Margin,
-		DriftPPM: q.Drift.value, Park: q.LongPoll.value,
-		MaxFailures: q.MaxFailures.value, Poison: q.Poison.value, Starving: q.Starving.value,
-		Backoff:      protocol.Backoff{Min: q.Backoff.Min.value, Max: q.Backoff.Max.value},
-		CountAtClaim: q.CountAtClaim.value, MaxAttempts: r.maxAttempts(q),
-		SweepPeriod: q.Sweep.Period.value, SweepSlack: q.Sweep.Slack.value,
-		OnExpiry: onExpiry[q.OnExpiry.value], MaxMessageAge: q.MaxMessageAge.value,
-	}
+	q.Lease, q.Heartbeat, q.Margin = c.Lease, c.Heartbeat, c.Margin
+	return q
 }
 
 // defaultMaxAttempts is what queues that count at the claim commonly allow.
 const defaultMaxAttempts = 5
 
-func (r *reader) maxAttempts(q *queueKeys) int {
+// attempts sees to it that a limit and the counting it needs go together.
+func (r *reader) attempts(k *queueKeys, q *model.Queue) {
 	switch {
-	case q.MaxAttempts.written() && !q.CountAtClaim.value:
-		r.fail(q.MaxAttempts.place, "has no meaning without count_at_claim", "write count_at_claim: true, or use max_failures")
-		return 0
-	case q.CountAtClaim.value && !q.MaxAttempts.written():
-		return defaultMaxAttempts
+	case k.MaxAttempts.written() && !q.CountAtClaim:
+		r.fail(k.MaxAttempts.place, "has no meaning without count_at_claim", "write count_at_claim: true, or use max_failures")
+	case k.CountAtClaim.written() && q.CountAtClaim && q.MaxAttempts == 0:
+		q.MaxAttempts = defaultMaxAttempts
 	}
-	return q.MaxAttempts.value
 }
 
-var onExpiry = map[string]model.OnExpiry{"redeliver": model.Redeliver, "quarantine": model.QuarantineExpired}
+var onExpiry = map[string]model.OnExpiry{
+	"redeliver": model.Redeliver, "quarantine": model.QuarantineExpired, "dead_letter": model.BuryExpired,
+}

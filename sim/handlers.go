@@ -193,7 +193,8 @@ func (w *World) onSave(p *process, e event) {
 	if x.turn != e.turn || x.state != execWorks {
 		return
 	}
-	w.step(p, protocol.SaveCursor(int(e.slot), protocol.Cursor(x.progress(w.now)), false))
+	// A cursor rides on the next renewal; where there are none it goes by itself.
+	w.step(p, protocol.SaveCursor(int(e.slot), protocol.Cursor(x.progress(w.now)), w.sc.Queue.Heartbeat == model.NoHeartbeat))
 	if p.life == e.life && x.turn == e.turn && x.state == execWorks {
 		w.scheduleSave(p, int(e.slot))
 	}

@@ -38,7 +38,8 @@ func (w *World) hangUp(p *process) {
 }
 
 func (w *World) onHangup(e event) {
-	w.broker.Hangup(w.requests.take(e.ref).From)
+	w.broker.Hangup(w.now, w.requests.take(e.ref).From, &w.out)
+	w.flush()
 }
 
 func (w *World) latency(s Stream, entity, index uint64) protocol.Duration {

@@ -103,7 +103,7 @@ func NewWorld(sc *model.Scenario, preset model.Preset, seed uint64, overrides ma
 	bc := brokerConfig(sc, preset, w.configs[0].Park)
 	w.broker = model.NewBroker(&bc, len(w.fleet.procs), sc.Fleet.Slots)
 	w.meter = meter.New(meter.Window{
-		From: protocol.Instant(sc.Warmup), Until: w.end, Cooldown: 2 * sc.Queue.Lease,
+		From: protocol.Instant(sc.Warmup), Until: w.end, Cooldown: cooldown(sc),
 		Keep: bc.MaxMessageAge + bc.Journal,
 	})
 	if err := w.arrival.open(w); err != nil {
@@ -266,10 +266,11 @@ func (w *World) finish() *meter.Row {
 		if r == nil {
 			return meter.Ending{}, 0
 		}
+		claimed, alive := r.State == model.JobClaimed, w.alive(r.Owner)
 		return meter.Ending{
-			Known:   true,
-			Claimed: r.State == model.JobClaimed,
-			Alive:   w.alive(r.Owner),
+			Known:   w.preset.Rescue != model.LostWithHolder || !claimed || alive,
+			Claimed: claimed,
+			Alive:   alive,
 			Rescued: w.preset.Rescue != model.NoRescue,
 			Cause:   w.causeOfSilence(r.Owner.Seat, r.Owner.Nonce),
 		}, max(live[job], protocol.Duration(r.Cursor))
@@ -279,15 +280,24 @@ func (w *World) finish() *meter.Row {
 	return row
 }
 
+// cooldown is how long before the end interruptions are left out of stall.
+func cooldown(sc *model.Scenario) protocol.Duration {
+	if sc.Cooldown > 0 {
+		return sc.Cooldown
+	}
+	return 2 * sc.Queue.Lease
+}
+
 // configure derives the workers' configurations from the scenario and the policy.
 func (w *World) configure() {
 	sc := w.sc
 	base := protocol.Config{
 		Policy: w.preset.Policy, Queues: 1,
 		Lease: sc.Queue.Lease, Heartbeat: sc.Queue.Heartbeat, Margin: sc.Queue.Margin,
-		DriftPPM: sc.Queue.DriftPPM, Park: sc.Queue.Park,
-		Grace: sc.Supervisor.WorkerGrace(), Deviations: w.preset.Deviations,
+		DriftPPM: sc.Queue.DriftPPM, Park: sc.Queue.Park, Poll: protocol.Backoff{Min: sc.Queue.Poll, Max: sc.Queue.Poll},
+		Grace: sc.Supervisor.WorkerGrace(), Reserve: w.preset.Reserve, Deviations: w.preset.Deviations,
 	}.WithDefaults()
+	base.Park = max(base.Park, 0) // NoLongPoll
 	for generation := range w.configs {
 		cfg := base
 		cfg.Kinds = make([]protocol.KindConfig, len(sc.Jobs))
@@ -312,7 +322,7 @@ func brokerConfig(sc *model.Scenario, p model.Preset, park protocol.Duration) mo
 		SweepPeriod: q.SweepPeriod, SweepSlack: q.SweepSlack, OnExpiry: q.OnExpiry,
 		MaxFailures: q.MaxFailures, Poison: q.Poison, Starving: q.Starving,
 		CountAtClaim: q.CountAtClaim, MaxAttempts: q.MaxAttempts, Backoff: q.Backoff,
-		MaxMessageAge: q.MaxMessageAge, Journal: sc.Faults.ForgetFor, Deviations: p.Deviations,
+		MaxMessageAge: q.MaxMessageAge, Journal: sc.Faults.ForgetFor, Habits: q.Habits, Deviations: p.Deviations,
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/scenarios"
 	"github.com/quiesce/quiesce/sim/lab"
 )
@@ -29,6 +31,7 @@ type comparison struct {
 	input
 	output
 	policies  []string
+	queues    []string
 	seeds     int
 	first     uint64
 	precision percentage
@@ -46,6 +49,8 @@ func (a *app) compareCommand() *cobra.Command {
 
 Every policy meets the same jobs, deploys and faults, in as many replications as there are
 seeds. Without a scenario this is ` + scenarios.DefaultName + `; see simulate scenarios for the others.
+With --queue the real queues that you name come first, each as it is today with its own
+settings, beside hybrid or the --policies that you give.
 With --jobs and --manifest the scenario is made of your own job trace and manifest, and the
 output says what had to be assumed.
 
@@ -56,6 +61,7 @@ leaves them in DIR for simulate merge.`,
   simulate compare three-minute-render --seeds 20 --policies crash-only,hybrid,release-now
   simulate compare --precision 2% --load 0.6,0.9
   simulate compare --seeds 400 --shard 0/8 --out shards
+  simulate compare --queue asynq,bullmq,river
   simulate compare --jobs jobs.csv --manifest deployment.yaml --select Deployment/worker --out results`,
 		Args: cobra.ArbitraryArgs, // judged together with the flags
 		RunE: func(cmd *cobra.Command, args []string) error { return a.compare(cmd, args, &c) },
@@ -64,6 +70,7 @@ leaves them in DIR for simulate merge.`,
 	c.output.flags(cmd)
 	f := cmd.Flags()
 	f.Var(policiesFlag(&c.policies), "policies", "policies to compare; the first is the baseline (default: the scenario's)")
+	f.Var(queuesFlag(&c.queues), "queue", "real queues to compare as they are today: "+strings.Join(model.QueuePresetNames(), ", "))
 	f.Var(seedsFlag(&c.seeds, 10), "seeds", "replications per policy")
 	f.Var(seedFlag(&c.first), "seed", "seed of the first replication; the others follow")
 	f.Var(precisionFlag(&c.precision), "precision", "replications until delay and deploy stall are known to this much, instead of --seeds")
@@ -83,6 +90,9 @@ func (a *app) compare(cmd *cobra.Command, args []string, c *comparison) error {
 	}
 	scenes, err := c.atLoads(s)
 	if err != nil {
+		return err
+	}
+	if c.policies, err = c.columns(s); err != nil {
 		return err
 	}
 	base := "compare"
@@ -191,6 +201,29 @@ func (c *comparison) repeats(plan *lab.Plan) string {
 	return fmt.Sprintf("--seeds %d --seed %d", plan.Seeds, plan.First)
 }
 
+// columns returns what is compared: the real queues first, then policies.
+func (c *comparison) columns(s *scene) ([]string, error) {
+	policies := c.policies
+	switch {
+	case len(c.policies) > 0:
+		if err := checkPolicies(s.Scenario, "policies", c.policies...); err != nil {
+			return nil, err
+		}
+	case len(c.queues) > 0:
+		policies = []string{"hybrid"}
+	default:
+		policies = s.Policies
+	}
+	columns := append([]string{}, c.queues...)
+	for _, name := range policies {
+		if slices.Contains(columns, name) {
+			return nil, misuse("--queue and --policies both name %s; name it once", name)
+		}
+		columns = append(columns, name)
+	}
+	return columns, nil
+}
+
 func isStop(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
@@ -214,7 +247,7 @@ func newReport(s *scene, plan lab.Plan, results *lab.Results) *report {
 	r := &report{
 		scenario: s, seeds: len(results.Seeds), firstSeed: plan.First,
 		policies: results.Estimates(), paired: results.Paired(),
-		notes: append(results.Notes(), s.tell().Notes...),
+		notes: append(results.Notes(), s.tell(plan.Policies).Notes...),
 		meta:  meta{wall: results.Wall, asked: results.Asked},
 	}
 	for _, p := range r.policies {

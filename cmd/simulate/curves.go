@@ -84,6 +84,9 @@ func (a *app) curves(cmd *cobra.Command, args []string, c *sweep) error {
 	if len(c.policies) == 0 {
 		c.policies = s.Policies
 	}
+	if err := checkPolicies(s.Scenario, "policies", c.policies...); err != nil {
+		return err
+	}
 	points, err := load(name, c.axes)
 	if err != nil {
 		return err
@@ -155,5 +158,9 @@ func (a *app) printCurves(r *curvesReport) error {
 
 // lookOf keeps the look of a policy the same in every figure there is.
 func lookOf(policy string) int {
-	return slices.Index(model.PresetNames(), policy)
+	names := append(model.PresetNames(), model.QueuePresetNames()...)
+	if i := slices.Index(names, policy); i >= 0 {
+		return i
+	}
+	return len(names) // a variant of the scenario's own
 }

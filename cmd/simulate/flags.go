@@ -83,24 +83,32 @@ func seedFlag(to *uint64) *value {
 	}}
 }
 
+// policyFlag is the name of one column. Whether there is such a policy only the scenario
+// knows, which may describe some of its own.
 func policyFlag(to *string, name string) *value {
 	*to = name
 	return &value{kind: "P", text: name, set: func(s string) error {
 		*to = s
-		return checkPolicy(s)
+		return nil
 	}}
 }
 
-func policiesFlag(to *[]string) *value {
+func policiesFlag(to *[]string) *value { return namesFlag(to, "policy", nil) }
+
+// queuesFlag is names of real queues.
+func queuesFlag(to *[]string) *value { return namesFlag(to, "queue", model.QueuePresetNames()) }
+
+// namesFlag is a list of names, each given once; without a list of valid ones any may stand there.
+func namesFlag(to *[]string, what string, valid []string) *value {
 	return &value{kind: "a,b,c", set: func(s string) error {
 		*to = nil
 		for _, name := range strings.Split(s, ",") {
 			name = strings.TrimSpace(name)
-			if err := checkPolicy(name); err != nil {
-				return err
+			if valid != nil && !slices.Contains(valid, name) {
+				return fmt.Errorf("there is no %s %q; %s", what, name, suggest(name, valid))
 			}
 			if slices.Contains(*to, name) {
-				return fmt.Errorf("names %s twice; name each policy once", name)
+				return fmt.Errorf("names %s twice; name each %s once", name, what)
 			}
 			*to = append(*to, name)
 		}
@@ -108,9 +116,12 @@ func policiesFlag(to *[]string) *value {
 	}}
 }
 
-func checkPolicy(name string) error {
-	if _, err := model.PresetNamed(name); err != nil {
-		return fmt.Errorf("there is no policy %q; %s", name, suggest(name, model.PresetNames()))
+// checkPolicies refuses names that a scenario does not know.
+func checkPolicies(sc *model.Scenario, flag string, names ...string) error {
+	for _, name := range names {
+		if _, _, err := sc.Under(name); err != nil {
+			return misuse("--%s %s: there is no policy %q; %s", flag, strings.Join(names, ","), name, suggest(name, sc.ColumnNames()))
+		}
 	}
 	return nil
 }

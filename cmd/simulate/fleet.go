@@ -59,16 +59,25 @@ func supervisorInWords(sup model.Supervisor) string {
 
 func queueInWords(q *model.Queue) string {
 	s := fmt.Sprintf("lease %s, heartbeat %s", short(q.Lease), short(q.Heartbeat))
-	if q.CountAtClaim {
+	if q.Heartbeat == model.NoHeartbeat {
+		s = fmt.Sprintf("lease %s, never renewed", short(q.Lease))
+	}
+	switch {
+	case q.CountAtClaim && q.MaxAttempts == 0:
+		s += "; attempts are counted at the claim"
+	case q.CountAtClaim:
 		s += fmt.Sprintf("; attempts are counted at the claim, dead letter after %d", q.MaxAttempts)
-	} else if q.MaxFailures > 0 {
+	case q.MaxFailures > 0:
 		s += fmt.Sprintf("; dead letter after %s", plural(q.MaxFailures, "failure"))
 	}
 	if q.Poison > 0 {
 		s += fmt.Sprintf(" or %s in a row", plural(q.Poison, "expiry"))
 	}
-	if q.OnExpiry == model.QuarantineExpired {
+	switch q.OnExpiry {
+	case model.QuarantineExpired:
 		s += "; an expired job is quarantined"
+	case model.BuryExpired:
+		s += "; an expired job is dead-lettered"
 	}
 	return s
 }

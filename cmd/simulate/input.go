@@ -43,7 +43,7 @@ type told struct {
 	Words    []string    `json:"words"`
 }
 
-func (s *scene) tell() told {
+func (s *scene) tell(columns []string) told {
 	if s.told != nil {
 		return *s.told
 	}
@@ -51,7 +51,7 @@ func (s *scene) tell() told {
 		Name: s.Name, About: s.About, Duration: int64(s.Duration), Warmup: int64(s.Warmup),
 		Notes: scenarios.Notes(s.Scenario), Assumed: s.assumed, Words: s.words,
 	}
-	for _, f := range describe(s.Scenario) {
+	for _, f := range append(describe(s.Scenario), columnsInWords(s.Scenario, columns)...) {
 		t.Facts = append(t.Facts, [2]string{f.name, f.text})
 	}
 	return t

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/sim"
 	"github.com/quiesce/quiesce/sim/lab"
@@ -82,11 +81,14 @@ func withoutSingle(notes []string) []string {
 
 // simulate runs one world to its end. observe may be nil.
 func (a *app) simulate(cmd *cobra.Command, scn *scene, s *single, observe func(*sim.World) func() bool) (*meter.Row, error) {
-	preset, err := model.PresetNamed(s.policy)
+	if err := checkPolicies(scn.Scenario, "policy", s.policy); err != nil {
+		return nil, err
+	}
+	preset, under, err := scn.Under(s.policy)
 	if err != nil {
 		return nil, err
 	}
-	w, err := sim.NewWorld(scn.Scenario, preset, s.seed, nil)
+	w, err := sim.NewWorld(under, preset, s.seed, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (a *app) compareShard(ctx context.Context, c *comparison, scenes []*scene, 
 		if err != nil {
 			return err
 		}
-		facts, err := json.Marshal(s.tell())
+		facts, err := json.Marshal(s.tell(plan.Policies))
 		if err != nil {
 			return err
 		}

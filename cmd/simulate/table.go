@@ -52,7 +52,7 @@ func (r *report) writeHead(b *bytes.Buffer) {
 		b.WriteString(wrap("", "  ", fmt.Sprintf("%s of %s; %s; policies %s", plural(r.seeds, "run"), span, seeds, strings.Join(names, ", "))))
 	}
 	b.WriteByte('\n')
-	for _, f := range sc.tell().Facts {
+	for _, f := range sc.tell(names).Facts {
 		b.WriteString(wrap(padRight(f[0], 9), padRight("", 9), f[1]))
 	}
 	b.WriteByte('\n')

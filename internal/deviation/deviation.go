@@ -35,12 +35,16 @@ const (
 	LeaseFromReply       // rule 10: counts the lease from the arrival of the answer
 	NeverDistrusts       // rule 10: trusts its lease until the broker says otherwise
 	SettlesOnce          // rule 11: sends the settling once and never again
+	SettleUnderWork      // rule 11: settles in the context that the stop cancels, so nothing is settled after it
 	SecondSignalKills    // rule 13: exits at the second SIGTERM, although platforms repeat it
 	NoticeCountsAsSignal // rule 13: the SIGTERM after a preStop notice hurries
 	RunsUnknownVersion   // rule 14: runs a payload version it does not understand
+	UnknownDropped       // rule 14: forgets a job that it does not understand, and keeps the claim
 	CommitsBeforeSaved   // rule 16: closes the segment before the broker has the cursor
 	InterruptionFails    // rule 17: reports an error after a cancel as a failure
+	InterruptionCancels  // rule 17: takes the drain's cancel for an operator's, which is final
 	GoingUnsaid          // rule 19: does not say that it is going, so deploys spend poison
+	BouncesJobs          // section 6.8 (broker): hands a job that came back to whoever waits longest, old or new
 	TokenForgotten       // section 6.7 (broker): counts tokens from the job's record alone
 
 	count
@@ -55,10 +59,11 @@ var names = [count]string{
 	ReleaseBeforeReturn: "release-before-return", RunsBesideZombie: "runs-beside-zombie",
 	HeartbeatStopsAtStop: "heartbeat-stops-at-stop", HeartbeatUnderWork: "heartbeat-under-work",
 	LeaseFromReply: "lease-from-reply", NeverDistrusts: "never-distrusts",
-	SettlesOnce: "settles-once", SecondSignalKills: "second-signal-kills",
+	SettlesOnce: "settles-once", SettleUnderWork: "settle-under-work", SecondSignalKills: "second-signal-kills",
 	NoticeCountsAsSignal: "notice-counts-as-signal", RunsUnknownVersion: "runs-unknown-version",
 	CommitsBeforeSaved: "commits-before-saved", InterruptionFails: "interruption-fails",
-	GoingUnsaid: "going-unsaid", TokenForgotten: "token-forgotten",
+	UnknownDropped: "unknown-dropped", InterruptionCancels: "interruption-cancels",
+	BouncesJobs: "bounces-jobs", GoingUnsaid: "going-unsaid", TokenForgotten: "token-forgotten",
 }
 
 // String returns the name used in reports.
@@ -72,6 +77,16 @@ func All() []ID {
 	}
 	sort.Slice(all, func(i, j int) bool { return names[all[i]] < names[all[j]] })
 	return all
+}
+
+// Named returns the deviation with a name; None has none that can be asked for.
+func Named(name string) (ID, bool) {
+	for id := None + 1; id < count; id++ {
+		if names[id] == name {
+			return id, true
+		}
+	}
+	return None, false
 }
 
 // Set is a set of deviations; the zero value is the sound protocol.
@@ -88,3 +103,9 @@ func Of(ids ...ID) Set {
 
 // Has reports whether the set holds id.
 func (s Set) Has(id ID) bool { return s.bits&(1<<id) != 0 }
+
+// With returns the set and one deviation more.
+func (s Set) With(id ID) Set {
+	s.bits |= 1 << id
+	return s
+}

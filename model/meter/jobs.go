@@ -241,6 +241,10 @@ func (m *Meter) claimEnded(j *job, r Record) {
 	switch r.Verb {
 	case protocol.Ack, protocol.Quarantine: // the job's end comes with it
 	case protocol.Fail:
+		if r.Reason != protocol.NoReason { // an interruption that its worker reports as a failure
+			m.handedBack(j, r)
+			return
+		}
 		m.count(r.At, Failures, 1)
 		m.cancelStall(j, r.At)
 	case protocol.Refuse:

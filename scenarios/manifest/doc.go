@@ -29,7 +29,7 @@
 //
 // # Where the defaults come from
 //
-// Those of the other formats stand beside their readers and in [model.Habits]; those of
+// Those of the other formats stand beside their readers and in [model.SupervisorHabits]; those of
 // Kubernetes are these:
 //
 //   - terminationGracePeriodSeconds 30, restartPolicy Always, initialDelaySeconds 0:

@@ -33,6 +33,9 @@ func (s *search) check(st *state) string {
 		if row.Failures > 0 {
 			fail("job %d was charged a failure although no handler failed (rule 17)", job)
 		}
+		if row.State == model.JobCancelledByOperator {
+			fail("job %d was cancelled for good and no operator asked for it (rule 17)", job)
+		}
 		if row.Poison > 0 && !st.hurt {
 			fail("job %d was charged poison by a drain (rule 19)", job)
 		}

@@ -80,7 +80,8 @@ func (s *search) deliver(st *state, k int) {
 func (s *search) arrive(st *state, m message) {
 	switch {
 	case m.hangup:
-		st.broker.Hangup(m.request.From)
+		st.broker.Hangup(st.now, m.request.From, &s.out)
+		s.answerAll(st)
 	case m.toBroker:
 		st.broker.Handle(st.now, m.request, &s.out)
 		s.answerAll(st)

@@ -32,6 +32,7 @@ func TestDeviationsAreRefutedByTheInvariantTheyBreak(t *testing.T) {
 		{deviation.ReleaseBeforeReturn, "rule 8", 10},
 		{deviation.ReleaseBeforeUndo, "rule 7", 12},
 		{deviation.InterruptionFails, "rule 17", 12},
+		{deviation.InterruptionCancels, "rule 17", 12},
 		{deviation.RenewResurrects, "exited with status 0 and holds", 25},
 		{deviation.DeadlineConstant, "rule 5", 25},
 		{deviation.GoingUnsaid, "rule 19", 40},

@@ -20,7 +20,7 @@ import (
 // It is taken of the scenario as it is run, every default and every job of a trace included,
 // not of the file: a comment changes nothing, and a file that was moved stays the same.
 func Fingerprint(sc *model.Scenario, policy string) (string, error) {
-	preset, err := model.PresetNamed(policy)
+	preset, sc, err := sc.Under(policy)
 	if err != nil {
 		return "", err
 	}

@@ -23,7 +23,7 @@ import (
 // Plan is what to run.
 type Plan struct {
 	Scenario *model.Scenario
-	Policies []string // names of presets; the first is the baseline of differences
+	Policies []string // names of columns, see Scenario.Under; the first is the baseline of differences
 	Seeds    int      // replications per policy, with seeds First, First+1, ...
 	First    uint64
 	Shard    Shard // which of the replications; the zero Shard is all of them
@@ -61,12 +61,12 @@ func SettingOf(sc *model.Scenario) Setting {
 // finished together with ctx's error; Results is nil only when nothing can be run.
 func Run(ctx context.Context, plan Plan) (*Results, error) {
 	presets := make([]model.Preset, len(plan.Policies))
+	worlds := make([]*model.Scenario, len(plan.Policies))
 	for i, name := range plan.Policies {
-		p, err := model.PresetNamed(name)
-		if err != nil {
+		var err error
+		if presets[i], worlds[i], err = plan.Scenario.Under(name); err != nil {
 			return nil, err
 		}
-		presets[i] = p
 	}
 	if plan.Seeds < 1 || len(presets) == 0 {
 		return nil, fmt.Errorf("lab: %d seeds and %d policies; at least one of each is needed", plan.Seeds, len(presets))
@@ -79,7 +79,7 @@ func Run(ctx context.Context, plan Plan) (*Results, error) {
 	todo := plan.todo(rows)
 	err := each(ctx, len(todo), plan.Progress, func(ctx context.Context, i int) error {
 		policy, s := todo[i].policy, todo[i].replication
-		row, err := one(ctx, plan.Scenario, presets[policy], plan.First+uint64(s))
+		row, err := one(ctx, worlds[policy], presets[policy], plan.First+uint64(s))
 		rows[policy][s] = row
 		return err
 	}, func(i int) error {

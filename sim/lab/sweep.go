@@ -23,29 +23,26 @@ type SweepPlan struct {
 // for one that was not finished; then the error is ctx's. With any other error there are no
 // results.
 func Sweep(ctx context.Context, plan SweepPlan) ([]*Results, error) {
-	presets := make([]model.Preset, len(plan.Policies))
-	for i, name := range plan.Policies {
-		p, err := model.PresetNamed(name)
-		if err != nil {
-			return nil, err
-		}
-		presets[i] = p
-	}
-	if plan.Seeds < 1 || len(presets) == 0 || len(plan.Points) == 0 {
-		return nil, fmt.Errorf("lab: %d points, %d seeds and %d policies; at least one of each is needed", len(plan.Points), plan.Seeds, len(presets))
+	columns := len(plan.Policies)
+	if plan.Seeds < 1 || columns == 0 || len(plan.Points) == 0 {
+		return nil, fmt.Errorf("lab: %d points, %d seeds and %d policies; at least one of each is needed", len(plan.Points), plan.Seeds, columns)
 	}
 	start := time.Now()
-	perPoint := plan.Seeds * len(presets)
+	perPoint := plan.Seeds * columns
 	rows := make([][][]*meter.Row, len(plan.Points)) // by point, policy and seed
 	for i := range rows {
-		rows[i] = make([][]*meter.Row, len(presets))
+		rows[i] = make([][]*meter.Row, columns)
 		for p := range rows[i] {
 			rows[i][p] = make([]*meter.Row, plan.Seeds)
 		}
 	}
 	err := each(ctx, len(plan.Points)*perPoint, plan.Progress, func(ctx context.Context, i int) error {
-		point, policy, seed := i/perPoint, i%perPoint%len(presets), i%perPoint/len(presets)
-		row, err := one(ctx, plan.Points[point], presets[policy], plan.First+uint64(seed))
+		point, policy, seed := i/perPoint, i%perPoint%columns, i%perPoint/columns
+		preset, world, err := plan.Points[point].Under(plan.Policies[policy])
+		if err != nil {
+			return err
+		}
+		row, err := one(ctx, world, preset, plan.First+uint64(seed))
 		rows[point][policy][seed] = row
 		return err
 	}, func(int) error { return nil })

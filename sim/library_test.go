@@ -1,0 +1,127 @@
+package sim_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/scenarios"
+	"github.com/quiesce/quiesce/sim"
+)
+
+// begins is how much of the larger scenarios is run here; it is enough to see what they show.
+var begins = map[string]protocol.Duration{
+	"mixed-kinds": protocol.Hour, "two-loads": protocol.Hour, "deaf-handlers": protocol.Hour, "broker-failover": 2 * protocol.Hour,
+	"heartbeat-resurrects-lease": protocol.Hour, "claim-after-stop": 100 * protocol.Minute,
+	"attempt-erosion": 4 * protocol.Hour, "deploys-eat-attempts": 90 * protocol.Minute,
+}
+
+// measured runs a library scenario once under one of its columns.
+func measured(t *testing.T, scenario, column string) map[string]float64 {
+	sc, err := scenarios.Load(scenario)
+	require.NoError(t, err)
+	require.Contains(t, sc.Policies, column, "the column is one of the file")
+	if span, ok := begins[scenario]; ok {
+		sc.Duration = span
+		sc.Warmup = min(sc.Warmup, span/10)
+	}
+	preset, under, err := sc.Under(column)
+	require.NoError(t, err)
+	w, err := sim.NewWorld(under, preset, 1, nil)
+	require.NoError(t, err)
+	row, err := w.Run(nil)
+	require.NoError(t, err)
+	values := map[string]float64{}
+	for _, m := range row.Metrics() {
+		if m.Valid {
+			values[m.Name] = m.Value
+		}
+	}
+	return values
+}
+
+// symptom is what a reported fault looks like in numbers: at least so much under the faulty
+// column, at most so much under ours. A metric that was not measured is 0: nothing stalled.
+type symptom struct {
+	metric string
+	faulty float64
+	ours   float64
+}
+
+// TestReportedFaultsAreThereUnderTheFaultySettingAndGoneUnderOurs plays the scenarios of
+// faults that people reported.
+func TestReportedFaultsAreThereUnderTheFaultySettingAndGoneUnderOurs(t *testing.T) {
+	for _, c := range []struct {
+		scenario, faulty string
+		symptoms         []symptom
+	}{
+		{"heartbeat-stopped-at-stop", "today", []symptom{
+			{"overlapping_executions", 10, 0}, {"effects_applied_twice", 10, 0}, {"reclaimed_by_expiry", 10, 0}}},
+		{"claim-after-stop", "today", []symptom{{"stall_seconds_max", 590, 5}, {"reclaimed_by_expiry", 1, 0}}},
+		{"deploys-eat-attempts", "arq", []symptom{
+			{"jobs_dead_lettered_by_interruptions", 20, 0}, {"attempts_eroded", 200, 0}}},
+		{"deaf-handlers", "hasty", []symptom{{"overlapping_executions", 50, 0}, {"overlap_seconds", 50, 0}}},
+		{"lease-beyond-grace", "crash-only", []symptom{{"stall_seconds_max", 3600, 60}, {"stall_seconds_mean", 3600, 5}}},
+		{"cancel-taken-for-final", "today", []symptom{{"jobs_cancelled", 20, 0}}},
+		{"cancel-taken-for-final", "crash-only", []symptom{{"stall_seconds_mean", 15, 1}}},
+		{"settle-under-cancelled-context", "today", []symptom{{"effects_applied_twice", 30, 0}, {"redone_executions", 30, 0}}},
+		{"release-after-takeover", "today", []symptom{{"overlapping_executions", 50, 0}, {"overlap_seconds", 500, 0}}},
+		{"heartbeat-resurrects-lease", "today", []symptom{{"stall_seconds_max", 60, 30}, {"reclaimed_by_expiry", 5, 0}}},
+		{"grace-shorter-than-job", "today", []symptom{{"killed_at_grace", 50, 0}, {"stall_seconds_mean", 200, 1}}},
+		{"grace-shorter-than-job", "finish-only", []symptom{{"killed_at_grace", 50, 0}, {"stall_seconds_mean", 200, 1}}},
+		{"unknown-kind-dropped", "today", []symptom{{"stall_seconds_max", 1790, 180}, {"reclaimed_by_expiry", 50, 0}}},
+		{"redone-effects", "crash-only", []symptom{{"effects_applied_twice", 100, 0}, {"redone_executions", 50, 0}}},
+		{"poison-by-deploy", "solid-queue", []symptom{{"jobs_dead_lettered_by_interruptions", 100, 0}}},
+		{"rollout-bounce", "longest-waiting", []symptom{{"interruptions_per_job_per_deploy", 1.1, 1.05}}},
+	} {
+		t.Run(c.scenario+" under "+c.faulty, func(t *testing.T) {
+			t.Parallel()
+			faulty, ours := measured(t, c.scenario, c.faulty), measured(t, c.scenario, "hybrid")
+			for _, s := range c.symptoms {
+				assert.GreaterOrEqual(t, faulty[s.metric], s.faulty, "%s under %s", s.metric, c.faulty)
+				assert.LessOrEqual(t, ours[s.metric], s.ours, "%s under hybrid", s.metric)
+			}
+			assert.Zero(t, ours["jobs_lost"])
+			assert.Zero(t, ours["jobs_stuck"])
+		})
+	}
+}
+
+// TestWhereAClaimIsAnAttemptDeploysKillHealthyJobsUnderEveryPolicy: a setting of the broker
+// that no way of stopping makes good.
+func TestWhereAClaimIsAnAttemptDeploysKillHealthyJobsUnderEveryPolicy(t *testing.T) {
+	for _, policy := range []string{"crash-only", "hybrid"} {
+		assert.Positive(t, measured(t, "attempt-erosion", policy)["jobs_dead_lettered_by_interruptions"], policy)
+	}
+}
+
+// TestWhatABrokerForgetsNoWayOfStoppingBringsBack: the row of the table where promises end.
+func TestWhatABrokerForgetsNoWayOfStoppingBringsBack(t *testing.T) {
+	crash, ours := measured(t, "broker-failover", "crash-only"), measured(t, "broker-failover", "hybrid")
+	assert.Positive(t, ours["jobs_lost"])
+	assert.Equal(t, crash["jobs_lost"], ours["jobs_lost"], "the same jobs, whatever workers do")
+	assert.Less(t, ours["redone_executions"], crash["redone_executions"])
+}
+
+// TestKindsShareABudgetAndKeepTheirDeadlines: one grace over three kinds.
+func TestKindsShareABudgetAndKeepTheirDeadlines(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a second")
+	}
+	crash, finish, ours := measured(t, "mixed-kinds", "crash-only"), measured(t, "mixed-kinds", "finish-only"), measured(t, "mixed-kinds", "hybrid")
+	assert.Greater(t, crash["stall_seconds_mean"], 60.0)
+	assert.Greater(t, finish["killed_at_grace"], 50.0)
+	assert.Zero(t, ours["killed_at_grace"])
+	assert.Less(t, ours["stall_seconds_mean"], 2.0)
+	assert.Positive(t, ours["undone"])
+	assert.Zero(t, ours["quarantined"])
+}
+
+// TestAtTwoThirdsOfItsLoadAHandBackCostsLittle is one of the two loads.
+func TestAtTwoThirdsOfItsLoadAHandBackCostsLittle(t *testing.T) {
+	crash, ours := measured(t, "two-loads", "crash-only"), measured(t, "two-loads", "hybrid")
+	assert.Greater(t, crash["stall_seconds_mean"], 50*ours["stall_seconds_mean"])
+	assert.Less(t, ours["delay_seconds_per_job"], crash["delay_seconds_per_job"])
+}
