@@ -86,3 +86,10 @@ func TestSuggestions(t *testing.T) {
 func newRare(count float64) cell {
 	return newCell(&lab.Estimate{Mean: count / 10, Variance: 0, Replications: 10}, asRare, 2.57e6)
 }
+
+func TestWhatPairingWasWorth(t *testing.T) {
+	assert.Equal(t, cell{value: "by 10.5×"}, reduction(&lab.Pairing{Reduction: 10.5}))
+	assert.Equal(t, cell{value: "by 1×"}, reduction(&lab.Pairing{Reduction: 0.997}))
+	assert.Equal(t, cell{value: "by 0.8×", verdict: noHelp}, reduction(&lab.Pairing{Reduction: 0.8}))
+	assert.Equal(t, cell{value: "by 0.8×, so unpaired", verdict: unpaired}, reduction(&lab.Pairing{Reduction: 0.8, Independent: true}))
+}

@@ -71,6 +71,10 @@ const (
 	unclear = "unclear"
 	allGone = "all gone"
 	fewSeen = "few seen"
+
+	// Of pairing; the cells say it in other words.
+	unpaired = "unpaired"
+	noHelp   = "below 1×"
 )
 
 // writeLegend explains those verdicts that were given.
@@ -80,17 +84,14 @@ func writeLegend(b *bytes.Buffer, rows []row) {
 		{unclear, unclearMeans(len(rows[0].cells))},
 		{allGone, "it did not happen at all"},
 		{fewSeen, fmt.Sprintf("fewer than %d on one side", fewest)},
+		{unpaired, "equal seeds made it worse, so the interval is of independent runs, half of the seeds on each side"},
+		{noHelp, "equal seeds were no help, by chance as far as can be seen, and a paired interval is right then too"},
 	} {
 		if slices.ContainsFunc(rows, func(r row) bool {
 			return slices.ContainsFunc(r.cells, func(c cell) bool { return c.verdict == l.verdict })
 		}) {
 			given = append(given, l.verdict+": "+l.text+".")
 		}
-	}
-	if slices.ContainsFunc(rows, func(r row) bool {
-		return slices.ContainsFunc(r.cells, func(c cell) bool { return strings.HasSuffix(c.value, "so unpaired") })
-	}) {
-		given = append(given, "unpaired: equal seeds made it worse, so the interval is of independent runs, half of the seeds on each side.")
 	}
 	if len(given) > 0 {
 		b.WriteString(wrap("", "  ", strings.Join(given, " ")))
@@ -131,7 +132,7 @@ func (r *report) reductions() []row {
 		for i := range r.paired {
 			c := cell{value: "–"}
 			if e := metric(r.paired[i].Metrics, name); e != nil && e.Pairing != nil && e.Pairing.Reduction > 0 {
-				c.value, some = reduction(e.Pairing), true
+				c, some = reduction(e.Pairing), true
 			}
 			out.cells = append(out.cells, c)
 		}
@@ -145,12 +146,16 @@ func (r *report) reductions() []row {
 	return rows
 }
 
-func reduction(p *lab.Pairing) string {
-	text := "by " + threeDigits(p.Reduction) + "×"
-	if p.Independent {
-		text += ", so unpaired"
+func reduction(p *lab.Pairing) cell {
+	c := cell{value: "by " + threeDigits(p.Reduction) + "×"}
+	switch {
+	case p.Independent:
+		c.value += ", so unpaired"
+		c.verdict = unpaired
+	case p.Reduction < 0.995: // what is not written as 1×
+		c.verdict = noHelp
 	}
-	return text
+	return c
 }
 
 func (r *report) difference(i int, l line) (c cell, differs bool) {
