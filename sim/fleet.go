@@ -113,9 +113,20 @@ func (w *World) gone(p *process, cause meter.Cause) {
 		w.beginLife(p, p.member.Generation) // it left by itself: its supervisor starts it again
 		return
 	}
-	p.stopping = false
+	preempted := p.preempted
+	p.stopping, p.preempted = false, false
 	w.fleet.pods.Stopping--
+	if preempted && w.sc.Supervisor.Rollout.Strategy == model.OneByOne {
+		w.beginLife(p, p.member.Generation) // a StatefulSet keeps the name and the version of the pod
+		w.fleet.first = 0                   // a rollout may have passed it over while it was stopping
+		w.advanceRollout()
+		return
+	}
 	w.fleet.empty = append(w.fleet.empty, p.seat)
+	if preempted {
+		w.replacePreempted() // where there was no free seat before
+		return
+	}
 	w.advanceRollout()
 }
 

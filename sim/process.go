@@ -28,14 +28,15 @@ type process struct {
 	termAt           protocol.Instant // when it was told to stop; Never before
 	sent, answered   uint64           // messages of this life, which name their draws
 
-	seat     int32
-	life     uint32 // lives of this seat so far
-	drift    int64  // of its clock, in parts per million
-	state    seatState
-	ready    bool
-	stopping bool           // chosen to be stopped; not counted as part of the fleet any more
-	causes   [4]meter.Cause // how the latest lives ended, by number
-	faults   [3]uint64      // crashes, pauses and partitions drawn so far
+	seat      int32
+	life      uint32 // lives of this seat so far
+	drift     int64  // of its clock, in parts per million
+	state     seatState
+	ready     bool
+	stopping  bool           // chosen to be stopped; not counted as part of the fleet any more
+	preempted bool           // it is being stopped because its node goes, not by a rollout
+	causes    [4]meter.Cause // how the latest lives ended, by number
+	faults    [3]uint64      // crashes, pauses and partitions drawn so far
 }
 
 // name identifies a life in the addresses of random numbers.
@@ -53,6 +54,19 @@ func (p *process) busyUntil(now protocol.Instant) protocol.Instant {
 // worksAt returns the instant at which to ask how far an execution has come: a pause shifts
 // its beginning by the whole pause at once, so during one it is the end of the pause.
 func (p *process) worksAt(now protocol.Instant) protocol.Instant { return max(p.pausedUntil, now) }
+
+// partition cuts the seat off from the broker.
+func (p *process) partition(until protocol.Instant) {
+	p.partitionedUntil = max(p.partitionedUntil, until)
+}
+
+// stopCause says why the process is being stopped.
+func (p *process) stopCause() meter.Cause {
+	if p.preempted {
+		return meter.ByOther
+	}
+	return meter.ByDeploy
+}
 
 // local converts an instant to the clock of the process.
 func (p *process) local(t protocol.Instant) protocol.Instant {
@@ -174,7 +188,7 @@ func (w *World) onTerm(p *process) {
 	p.termAt = w.now
 	w.record(meter.Record{Kind: meter.StopAsked, Seat: p.seat})
 	if p.state != seatUp { // nothing runs yet that could be told
-		w.gone(p, meter.ByDeploy)
+		w.gone(p, p.stopCause())
 		return
 	}
 	w.teach(p)
@@ -184,13 +198,13 @@ func (w *World) onTerm(p *process) {
 // exit ends a process by its own decision.
 func (w *World) exit(p *process, e *protocol.Effect) {
 	w.record(meter.Record{Kind: meter.ProcessExited, Span: w.sinceTerm(p), Status: e.Status, Seat: p.seat})
-	w.gone(p, meter.ByDeploy)
+	w.gone(p, p.stopCause())
 }
 
 // kill is SIGKILL at the end of the grace.
 func (w *World) kill(p *process) {
 	w.record(meter.Record{Kind: meter.ProcessKilled, Span: w.sinceTerm(p), Seat: p.seat})
-	w.gone(p, meter.ByDeploy)
+	w.gone(p, p.stopCause())
 }
 
 // crash ends a process by a fault. Its supervisor starts it again in its seat, unless it

@@ -84,22 +84,23 @@ func (w *World) causeOfSilence(seat int32, life uint64) meter.Cause {
 	case life != uint64(p.life):
 		return *p.causeOf(life)
 	case p.stopping:
-		return meter.ByDeploy
+		return p.stopCause()
 	default:
 		return meter.ByLease
 	}
 }
 
 func (w *World) causeOfRelease(f *model.Fact) meter.Cause {
+	p := &w.fleet.procs[f.Seat]
 	switch {
 	case f.Verb == protocol.Refuse:
 		return meter.ByRefusal
 	case f.Reason == protocol.BecauseDistrust:
 		return meter.ByLease
 	case f.Reason == protocol.BecauseDrain || f.Reason == protocol.BecauseHurry || f.Reason == protocol.BecauseLate:
-		return meter.ByDeploy
-	case w.fleet.procs[f.Seat].stopping:
-		return meter.ByDeploy
+		return p.stopCause()
+	case p.stopping:
+		return p.stopCause()
 	default:
 		return meter.ByOther
 	}

@@ -21,6 +21,7 @@ const (
 	evPartition
 	evSlow
 	evFailover
+	evNodeFault
 	evUp
 	evTerm
 	evKill
@@ -74,6 +75,7 @@ type World struct {
 	configs [2]protocol.Config // of generation 0, and of all later ones
 	fleet   fleet
 	arrival arrivals
+	faults  nodeFaults
 	learned []uint32 // finished executions by kind and bucket, for adaptive drains
 
 	meter    *meter.Meter
@@ -103,6 +105,10 @@ func NewWorld(sc *model.Scenario, preset model.Preset, seed uint64, overrides ma
 	if err := w.arrival.open(w); err != nil {
 		return nil, err
 	}
+	if err := w.faults.open(w); err != nil {
+		w.arrival.close()
+		return nil, err
+	}
 	w.scheduleFaults()
 	w.scheduleDeploys()
 	for range sc.Fleet.Workers {
@@ -119,6 +125,7 @@ func (w *World) Observe(f func(Observation)) { w.observer = f }
 // whether to give up; it may be nil.
 func (w *World) Run(stop func() bool) (*meter.Row, error) {
 	defer w.arrival.close()
+	defer w.faults.close()
 	if err := w.runTo(w.end, stop); err != nil {
 		return nil, err
 	}
@@ -177,6 +184,8 @@ func (w *World) dispatch(e event) error {
 		w.onSlow(e)
 	case evFailover:
 		w.onFailover(e)
+	case evNodeFault:
+		return w.onNodeFault(e)
 	case evRequest:
 		w.onRequest(e)
 	case evHangup:

@@ -206,6 +206,8 @@ func faultInWords(text string) string {
 		return "runs again"
 	case "partition":
 		return "is cut off from the broker"
+	case "preempt":
+		return "loses its node, after a notice"
 	default:
 		return text
 	}
