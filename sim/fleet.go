@@ -113,10 +113,10 @@ func (w *World) gone(p *process, cause meter.Cause) {
 		w.beginLife(p, p.member.Generation) // it left by itself: its supervisor starts it again
 		return
 	}
-	preempted := p.preempted
+	preempted, returns := p.preempted, w.returns(p)
 	p.stopping, p.preempted = false, false
 	w.fleet.pods.Stopping--
-	if preempted && w.sc.Supervisor.Rollout.Strategy == model.OneByOne {
+	if returns {
 		w.beginLife(p, p.member.Generation) // a StatefulSet keeps the name and the version of the pod
 		w.fleet.first = 0                   // a rollout may have passed it over while it was stopping
 		w.advanceRollout()
@@ -128,6 +128,11 @@ func (w *World) gone(p *process, cause meter.Cause) {
 		return
 	}
 	w.advanceRollout()
+}
+
+// returns reports whether the process that is being stopped starts again in its seat.
+func (w *World) returns(p *process) bool {
+	return p.preempted && w.sc.Supervisor.Rollout.Strategy == model.OneByOne
 }
 
 // The rollout's view of the fleet changes with every change of a process: it is taken out
@@ -182,7 +187,7 @@ func (w *World) deploy() {
 	for i := range f.procs {
 		p := &f.procs[i]
 		w.recount(p)
-		if p.state != seatEmpty && !p.stopping {
+		if p.state != seatEmpty && (!p.stopping || w.returns(p)) {
 			f.order = append(f.order, p.seat)
 		}
 	}
