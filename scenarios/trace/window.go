@@ -1,9 +1,13 @@
 package trace
 
-// windowRows is how many rows are held back to be sorted. Logs written by several
-// machines or ordered by completion are out of order by tens or hundreds of rows; 4096
-// rows of 56 bytes cost little and leave room.
+// windowRows is how many rows of the formats that are written in order are held back to be
+// sorted. Logs written by several machines or ordered by completion are out of order by tens
+// or hundreds of rows; 4096 rows of 32 bytes cost nothing and leave room.
 const windowRows = 4096
+
+// sortedRows is the same for the formats that come in any order, such as the newest row
+// first: in files up to this long every order is put right, in 32 bytes per row.
+const sortedRows = 5_000_000
 
 // window is a heap of rows, smallest arrival first. It is not container/heap because
 // that boxes each row in an interface, which allocates.
@@ -12,7 +16,9 @@ type window struct {
 	size int
 }
 
-func newWindow(size int) window { return window{heap: make([]row, 0, size), size: size} }
+func newWindow(size int) window {
+	return window{heap: make([]row, 0, min(size, windowRows)), size: size}
+}
 
 func (w *window) empty() bool { return len(w.heap) == 0 }
 func (w *window) full() bool  { return len(w.heap) == w.size }
@@ -52,11 +58,11 @@ func (w *window) pop() row {
 	}
 }
 
-// less breaks ties by line, so jobs that arrive together keep the order of the file.
+// less breaks ties by number, so jobs that arrive together keep the order of the file.
 func (w *window) less(i, j int) bool {
 	a, b := &w.heap[i], &w.heap[j]
 	if a.arrival != b.arrival {
 		return a.arrival < b.arrival
 	}
-	return a.line < b.line
+	return a.number < b.number
 }
