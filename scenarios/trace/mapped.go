@@ -54,12 +54,9 @@ var jsonForms = []*form{
 // evaluator makes rows of cells.
 type evaluator struct {
 	*form
-	kinds    *kinds
-	instants instants
-	loose    []byte
-	name     []byte
-	written  arrivalForm // of all instants of the file
-	line     int         // the first row, which set it
+	clock clock
+	kinds *kinds
+	name  []byte
 }
 
 // badCell is a cell that makes no sense; the reader of the format knows where it stands.
@@ -111,49 +108,13 @@ func (e *evaluator) job(cells *[roles][]byte, line int) (r row, skip string, bad
 	return row{arrival: arrival, duration: duration, kind: kind, line: uint32(line)}, "", nil
 }
 
-// instant reads an arrival or an end. All of a file are of one form, since one zero counts.
+// instant reads an arrival or an end.
 func (e *evaluator) instant(at role, cells *[roles][]byte, line int) (int64, *badCell) {
-	text := cells[at]
-	written, ns, v := offset, int64(0), good
-	switch unit := e.columns[at].Unit; {
-	case unit != 0:
-		ns, v = parseUnit(text, unit)
-	case looksLikeDate(text):
-		ns, written, v = e.date(text)
-	default:
-		ns, v = parseLength(text)
-	}
-	if e.written == unseen {
-		e.written, e.line = written, line
-	}
-	field := roleNames[at]
-	if v != good {
-		problem, remedy := explainInstant(field, text, written, v)
-		if e.columns[at].Unit != 0 {
-			problem, remedy = explainUnit(field, text, e.columns[at].Unit, v)
-		}
+	ns, problem, remedy := e.clock.read(roleNames[at], cells[at], e.columns[at].Unit, line)
+	if problem != "" {
 		return 0, &badCell{at, problem, remedy}
 	}
-	if written != e.written {
-		return 0, &badCell{at, fmt.Sprintf("%s %s is %v, but line %d holds %v", field, quote(text), written, e.line, e.written),
-			"write all instants of a file in one form"}
-	}
 	return ns, nil
-}
-
-// date reads RFC 3339, and the same with a blank for the T or without a zone. Only times
-// between rows count, so a date without a zone is taken for UTC.
-func (e *evaluator) date(text []byte) (ns int64, written arrivalForm, v verdict) {
-	e.loose = append(e.loose[:0], text...)
-	if len(text) > 10 && text[10] == ' ' {
-		e.loose[10] = 'T'
-	}
-	written = instant
-	if _, _, zoned := cutOffset(e.loose); !zoned {
-		e.loose, written = append(e.loose, 'Z'), local
-	}
-	ns, v = e.instants.parse(e.loose)
-	return ns, written, v
 }
 
 func (e *evaluator) duration(text []byte) (int64, *badCell) {
