@@ -59,7 +59,7 @@ func newCSV(l *lines, header *splitter, k *kinds) (rows, error) {
 
 // unknownHeader explains why the first line opens neither a CSV nor an SWF trace.
 func unknownHeader(l *lines) error {
-	const want = "open a CSV file with the line arrival,duration,kind"
+	const want = "open a CSV file with the line arrival,duration,kind, or name its columns with --map arrival=COLUMN,duration=COLUMN"
 	line := l.text
 	if bytes.IndexByte(line, '\r') >= 0 {
 		return l.fail(bytes.IndexByte(line, '\r')+1, "", "line has a carriage return inside", "end lines with a line feed")

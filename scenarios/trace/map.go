@@ -101,11 +101,11 @@ func (m Map) Check() error {
 	}
 	switch {
 	case given == 3:
-		return fmt.Errorf("arrival, duration and end are one too many, for the third follows from two; leave one out")
+		return fmt.Errorf("has one too many of arrival, duration and end, for the third follows from two; leave one out")
 	case given < 2 && m.Arrival == (Column{}):
-		return fmt.Errorf("it does not say when jobs arrive; add arrival=COLUMN")
+		return fmt.Errorf("does not say when jobs arrive; add arrival=COLUMN")
 	case given < 2:
-		return fmt.Errorf("it does not say how long jobs run; add duration=COLUMN or end=COLUMN")
+		return fmt.Errorf("does not say how long jobs run; add duration=COLUMN or end=COLUMN")
 	}
 	return nil
 }
