@@ -4,6 +4,7 @@
 //	simulate compare --jobs TRACE --manifest FILE     the same on real input
 //	simulate run SCENARIO --policy P --seed N         one run in full
 //	simulate replay --seed N SCENARIO --policy P      step through it
+//	simulate import TRACE                             any job trace as CSV, and what is in it
 //	simulate scenarios [list|show NAME|schema]
 //	simulate version
 //

@@ -58,7 +58,7 @@ func (j *jsonRows) next() (row, string, error) {
 func (j *jsonRows) fail(r role, problem, remedy string) *Error {
 	text := j.cells[r]
 	if j.kinds[r] == jsonText {
-		text = append([]byte{'"'}, text...)
+		text = append(append([]byte{'"'}, text...), '"')
 	}
 	if end := bytes.IndexByte(text, '\n'); end >= 0 {
 		text = text[:end]
