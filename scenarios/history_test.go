@@ -37,7 +37,7 @@ func TestADeployHistoryGivesTheDeploysOfTheRun(t *testing.T) {
 	s, err := inFolder(t, "deploys: {trace: d.csv, app: web, at: [2h]}\n", files)
 	require.NoError(t, err)
 	minute := protocol.Instant(protocol.Minute)
-	assert.Equal(t, model.Deploys{At: []protocol.Instant{120 * minute, 0, 30 * minute}}, s.Deploys, "that of 20:00 is after the end")
+	assert.Equal(t, model.Deploys{At: []protocol.Instant{0, 30 * minute, 120 * minute}}, s.Deploys, "that of 20:00 is after the end")
 	s, err = inFolder(t, "deploys: {trace: d.csv}\n", files)
 	require.NoError(t, err)
 	assert.Equal(t, []protocol.Instant{0, 30 * minute, 60 * minute}, s.Deploys.At)

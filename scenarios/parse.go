@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/quiesce/quiesce/model"
@@ -105,5 +106,7 @@ func (r *reader) deploys(d *deployKeys, duration protocol.Duration) model.Deploy
 			r.fail(at, d.At.each[i].String()+" is not before the end at "+duration.String(), "move it, or lengthen duration")
 		}
 	}
-	return model.Deploys{Every: d.Every.value, At: append(d.At.value, r.deployTrace(d, duration)...), Count: d.Count.value}
+	at := append(d.At.value, r.deployTrace(d, duration)...)
+	slices.Sort(at)
+	return model.Deploys{Every: d.Every.value, At: at, Count: d.Count.value}
 }

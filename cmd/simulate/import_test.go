@@ -104,5 +104,6 @@ func TestAScenarioOfRecordedInputRuns(t *testing.T) {
 	assert.Contains(t, out, "loses its node, after a notice")
 	out = succeed(t, "compare", path, "--seeds", "2", "--policies", "crash-only,hybrid", "--format", "json")
 	d := decode(t, out)
+	assert.Contains(t, succeed(t, "run", path), "4 recorded (1 crash, 1 pause, 1 partition, 1 preempt)")
 	assert.Positive(t, *d.Policies["crash-only"].Metrics["interruptions"].Mean)
 }

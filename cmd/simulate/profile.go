@@ -18,7 +18,7 @@ func writeProfile(w io.Writer, path string, p *trace.Profile, format string) err
 		return writeIndented(w, profileObject(path, p))
 	}
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "%s: %s of %s over %s\n", path, counted(p.Jobs, "job"), counted(len(p.Kinds), "kind"), seconds(p.Span.Seconds()))
+	fmt.Fprintf(&b, "%s: %s of %s over %s\n", path, plural(p.Jobs, "job"), plural(len(p.Kinds), "kind"), seconds(p.Span.Seconds()))
 	fmt.Fprintf(&b, "  arrivals   %s an hour; in the busiest minute %s, %s after the first\n",
 		threeDigits(p.PerHour), commas(float64(p.Busiest.Jobs)), prose(p.Busiest.Start.Seconds()))
 	fmt.Fprintf(&b, "  durations  p50 %s  p90 %s  p99 %s  max %s  mean %s\n",
@@ -34,13 +34,6 @@ func writeProfile(w io.Writer, path string, p *trace.Profile, format string) err
 	writeKinds(&b, p.Kinds)
 	_, err := w.Write(b.Bytes())
 	return err
-}
-
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return commas(float64(n)) + " " + what + "s"
 }
 
 func jobsAtWork(n float64) string {
@@ -86,7 +79,7 @@ func length(d time.Duration) string {
 func writeSeries(b *bytes.Buffer, s *trace.Series) {
 	levels := []rune(" ▁▂▃▄▅▆▇█")
 	most := max(1, slices.Max(s.Jobs))
-	fmt.Fprintf(b, "\n  arrivals in steps of %s; the highest is %s\n  ", length(s.Step), counted(most, "job"))
+	fmt.Fprintf(b, "\n  arrivals in steps of %s; the highest is %s\n  ", length(s.Step), plural(most, "job"))
 	for _, n := range s.Jobs {
 		b.WriteRune(levels[(n*(len(levels)-1)+most-1)/most])
 	}
