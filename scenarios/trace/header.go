@@ -57,6 +57,12 @@ func newCSV(l *lines, header *splitter, k *kinds) (rows, error) {
 	return c, nil
 }
 
+// What is said of a history of faults that was taken for a job trace.
+const (
+	isFaults     = "is a history of faults, not a trace of jobs"
+	faultsRemedy = "name it in a scenario: faults: {trace: FILE}"
+)
+
 // unknownHeader explains why the first line opens neither a CSV nor an SWF trace.
 func unknownHeader(l *lines) error {
 	const want = "open a CSV file with the line arrival,duration,kind, or name its columns with --map arrival=COLUMN,duration=COLUMN"
@@ -67,6 +73,9 @@ func unknownHeader(l *lines) error {
 	header, err := splitHeader(l)
 	if err != nil {
 		return err
+	}
+	if looksLikeFleet(line) || header.find("Prob Started") != nil || header.find("seat") != nil && header.find("time") != nil {
+		return l.fail(1, "", "file "+isFaults, faultsRemedy)
 	}
 	if _, v := parseLength(header.value(0)); v != malformed || looksLikeDate(header.value(0)) {
 		return l.fail(1, "", "file has no header, its first line is a row", want)

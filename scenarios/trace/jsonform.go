@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -37,6 +38,9 @@ func (j *jsonRows) choose(candidates []*form, all []member) error {
 		if j.eval.form != nil {
 			break
 		}
+	}
+	if j.eval.form == nil && slices.Contains(j.names, "metadata") && slices.Contains(j.names, "data") {
+		return j.scan.fail(&j.start, []byte("{"), "", "object "+isFaults, faultsRemedy)
 	}
 	if j.eval.form == nil {
 		return j.scan.fail(&j.start, []byte("{"), "", "object is not of a form that is known; it has "+listNames(j.names),

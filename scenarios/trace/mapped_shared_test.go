@@ -33,6 +33,8 @@ func TestSharedTracesAgreeWithTheirTableOfQuantiles(t *testing.T) {
 			[4]float64{23, 53, 106, 567}, 48.5, 0.387, 65, 3},
 		"pods": {"alibaba-pods-2023/openb_pod_list_default.csv", "arrival=scheduled_time:s,end=deletion_time:s,kind=qos", 7255, 897,
 			[4]float64{616, 7764, 114715, 12537496}, 2.02, 16.3, 6, 4},
+		"pipeline samples": {"alibaba-genai-2026/pipeline_inference_latency.csv.gz", "arrival=timestamp_s,duration=latency_ms:ms,kind=container", 34421, 0,
+			[4]float64{15.1, 26.3, 70.6, 90.7}, 1510, 7.61, 146, 132},
 		"Buildkite": {"vllm-ci-queues-2026/jobs_seen_running.csv.gz", "arrival=started_utc,duration=last_seen_run_min:m,kind=queue", 91752, 0,
 			[4]float64{642, 2016, 5820, 38238}, 138, 36.8, 253, 42},
 	} {

@@ -90,6 +90,10 @@ func TestBadMappedInputIsPlacedAndExplained(t *testing.T) {
 
 		"JSON without the key":         {both, "[\n {\"a\": 1, \"bb\": 2, \"k\": 3}]", 2, 2, `first object has no key "b"`, "it has a, bb, k"},
 		"JSON with a misspelt key":     {"arrival=at,duration=took", `[{"at": 1, "tok": 2}]`, 1, 2, `first object has no key "took"`, "did you mean tok? it has at, tok"},
+		"a spot series":                {"", `{"metadata": {}, "data": []}`, 1, 1, "is a history of faults", "faults: {trace: FILE}"},
+		"a spot fleet":                 {"", "0,add,node1\n", 1, 1, "is a history of faults", "faults: {trace: FILE}"},
+		"node failures":                {"", "nodenum,Prob Started\n", 1, 1, "is a history of faults", "faults: {trace: FILE}"},
+		"faults of our own":            {"", "time,seat,kind\n", 1, 1, "is a history of faults", "faults: {trace: FILE}"},
 		"JSON of an unknown form":      {"", `{"x": 1}`, 1, 1, "not of a form that is known; it has x", "--map arrival=KEY"},
 		"JSON with a bad value":        {both, "[{\"a\": 0, \"b\": 1, \"k\": 0},\n{\"a\": 1, \"k\": 1, \"b\": \"soon\"}]", 2, 23, `duration "soon" is not a number of seconds`, "2.5"},
 		"JSON with a nested value":     {both, `{"a": 0, "b": [1], "k": ""}`, 1, 15, "duration is neither text nor a number", "plain values"},
