@@ -90,17 +90,29 @@ func (w *World) causeOfSilence(seat int32, life uint64) meter.Cause {
 	}
 }
 
-func (w *World) causeOfRelease(f *model.Fact) meter.Cause {
+// causeOfStop says why the life was stopped that settled a claim, be it over by now or not.
+func (w *World) causeOfStop(f *model.Fact) meter.Cause {
 	p := &w.fleet.procs[f.Seat]
+	switch ended := *p.causeOf(f.Nonce); {
+	case f.Nonce == uint64(p.life):
+		return p.stopCause()
+	case ended == meter.ByCrash: // It crashed in its drain; most drains are those of deploys.
+		return meter.ByDeploy
+	default:
+		return ended
+	}
+}
+
+func (w *World) causeOfRelease(f *model.Fact) meter.Cause {
 	switch {
 	case f.Verb == protocol.Refuse:
 		return meter.ByRefusal
 	case f.Reason == protocol.BecauseDistrust:
 		return meter.ByLease
 	case f.Reason == protocol.BecauseDrain || f.Reason == protocol.BecauseHurry || f.Reason == protocol.BecauseLate:
-		return p.stopCause()
-	case p.stopping:
-		return p.stopCause()
+		return w.causeOfStop(f)
+	case w.fleet.procs[f.Seat].stopping:
+		return w.causeOfStop(f)
 	default:
 		return meter.ByOther
 	}
