@@ -139,6 +139,7 @@ type Faults struct {
 	Evict     Eviction
 	Preempt   Preemption
 	ScaleIn   ScaleIn
+	Trace     FaultTrace // recorded faults, beside the drawn ones; nil is none
 }
 
 // Eviction is a stop that comes from the node: of less grace than the workers were told.
@@ -159,6 +160,43 @@ type ScaleIn struct {
 	Workers   int
 	Back      protocol.Duration // from the stop to the start of as many new ones
 	IdleFirst bool              // victims are those that work on nothing, as far as there are any
+}
+
+// FaultTrace is a recorded series of faults of nodes. Every call of Open starts it anew.
+type FaultTrace interface {
+	Open() (FaultStream, error)
+}
+
+// FaultStream yields faults by their instant.
+type FaultStream interface {
+	// Next returns the next fault; ok is false at the end. An error ends the run.
+	Next() (f NodeFault, ok bool, err error)
+	Close() error
+}
+
+// NodeFault is one recorded fault. A fleet of n workers runs on n nodes: seat s stands on node
+// s mod n, and so does a node of the trace. The fault hits every process that stands there,
+// be it the one that is about to be replaced or its successor.
+type NodeFault struct {
+	At     protocol.Instant
+	Node   int32 // not negative; may be larger than the fleet
+	Kind   FaultKind
+	Length protocol.Duration // of a pause or a partition; of the notice before a preemption
+}
+
+// FaultKind is what happens to the processes of a node.
+type FaultKind uint8
+
+// Kinds of faults.
+const (
+	NodeCrash     FaultKind = iota // they die, and start again at once
+	NodePause                      // they stand still, their clocks run on
+	NodePartition                  // nothing passes between them and the broker
+	NodePreempt                    // they are stopped, killed at the end of the notice at the latest, and replaced
+)
+
+func (k FaultKind) String() string {
+	return [...]string{"crash", "pause", "partition", "preempt"}[k]
 }
 
 // Spell is a fault that lasts, per worker or per broker.

@@ -30,7 +30,11 @@ func (r *reader) recorded(t *traceKeys, grace protocol.Duration) ([]model.Job, m
 	if !r.regular(t.Trace.place, path) {
 		return nil, nil
 	}
-	recorded, err := newJobTrace(path)
+	m, ok := r.columns(&t.Map)
+	if !ok {
+		return nil, nil
+	}
+	recorded, err := newJobTrace(path, m)
 	if err != nil {
 		r.elsewhere(t.Trace.place, foreign(err))
 		return nil, nil

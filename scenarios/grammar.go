@@ -88,8 +88,18 @@ type kindKeys struct {
 // traceKeys is jobs as they were recorded; the kinds of the trace share one behaviour.
 type traceKeys struct {
 	place
-	Trace text `key:"trace" required:"" about:"a CSV file with arrival, duration and kind, or an SWF file, gzipped or not, relative to this file"`
+	Trace text    `key:"trace" required:"" about:"a CSV or JSON file with arrival, duration and kind, an SWF file, a job list of GitHub Actions or an Azure Functions trace, gzipped or not, relative to this file"`
+	Map   mapKeys `key:"map" about:"which columns or keys of the trace hold what, when they have other names; two of arrival, duration and end"`
 	behaviour
+}
+
+// mapKeys names the columns of a trace.
+type mapKeys struct {
+	place
+	Arrival  text `key:"arrival" about:"the column with the arrival, for example created_at, or started_ms:ms for plain numbers of milliseconds"`
+	Duration text `key:"duration" about:"the column with the execution time, for example exec_time:m for minutes"`
+	End      text `key:"end" about:"the column with the end of the execution"`
+	Kind     text `key:"kind" about:"the column with the kind of the job"`
 }
 
 type supervisorKeys struct {
@@ -119,6 +129,8 @@ type deployKeys struct {
 	Every duration    `key:"every" positive:"" about:"one deploy in every such interval"`
 	At    instantList `key:"at" about:"instants since the start, for example [10m, 40m]"`
 	Count count       `key:"count" least:"1" derived:"no limit" about:"so many deploys of those by every"`
+	Trace text        `key:"trace" about:"a CSV file with a column time: offsets since the start, or dates, of which the first is the start; relative to this file"`
+	App   text        `key:"app" about:"only the rows of the trace whose column app has this value"`
 }
 
 type faultKeys struct {
@@ -164,6 +176,7 @@ type faultKeys struct {
 		Loss      chance       `key:"loss" default:"0%" about:"a message is lost"`
 		Duplicate chance       `key:"duplicate" default:"0%" about:"a message arrives twice"`
 	} `key:"network" about:"messages between workers and broker"`
+	Trace text `key:"trace" about:"recorded faults beside those: CSV with time, seat, kind and length, node failures as of LANL, or spot preemptions; relative to this file"`
 }
 
 type spellKeys struct {

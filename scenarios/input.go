@@ -9,6 +9,7 @@ import (
 	"github.com/quiesce/quiesce/model/dist"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/scenarios/manifest"
+	"github.com/quiesce/quiesce/scenarios/trace"
 )
 
 // assumptions is what FromInput starts from; trace and manifest replace what they know. The
@@ -32,6 +33,11 @@ const (
 // selector names the workload when the manifest has several. What neither says is assumed, and
 // the notes say so, a sentence each. Every error is an [*Error].
 func FromInput(jobsPath, manifestPath, selector string) (*model.Scenario, []string, error) {
+	return FromMappedInput(jobsPath, trace.Map{}, manifestPath, selector)
+}
+
+// FromMappedInput is [FromInput] for a job trace whose columns have other names.
+func FromMappedInput(jobsPath string, columns trace.Map, manifestPath, selector string) (*model.Scenario, []string, error) {
 	if jobsPath == "" && manifestPath == "" {
 		return nil, nil, &Error{File: "input", Problem: "is neither a trace nor a manifest", Remedy: "give --jobs TRACE, --manifest FILE or both"}
 	}
@@ -47,7 +53,7 @@ func FromInput(jobsPath, manifestPath, selector string) (*model.Scenario, []stri
 	}
 	in.fitHandler(&s.Jobs[0])
 	if jobsPath != "" {
-		if err := in.readTrace(jobsPath); err != nil {
+		if err := in.readTrace(jobsPath, columns); err != nil {
 			return nil, nil, err
 		}
 	} else if err := in.inventJobs(); err != nil {

@@ -19,6 +19,7 @@ const otherKind = "other"
 // window of rows is in memory.
 type jobTrace struct {
 	path    string
+	columns trace.Map
 	kinds   []string                 // sorted; the index is the protocol.Kind
 	index   map[string]protocol.Kind // of the kinds that keep their name
 	summary trace.Summary
@@ -26,12 +27,12 @@ type jobTrace struct {
 }
 
 // newJobTrace reads the file once, to see that it is sound and which kinds there are.
-func newJobTrace(path string) (*jobTrace, error) {
-	summary, err := trace.Summarize(path)
+func newJobTrace(path string, columns trace.Map) (*jobTrace, error) {
+	summary, err := columns.Summarize(path)
 	if err != nil {
 		return nil, err
 	}
-	t := &jobTrace{path: path, summary: summary, index: map[string]protocol.Kind{}}
+	t := &jobTrace{path: path, columns: columns, summary: summary, index: map[string]protocol.Kind{}}
 	kept := frequent(summary.Kinds)
 	t.kinds = slices.Clone(kept)
 	if len(kept) < len(summary.Kinds) && !slices.Contains(kept, otherKind) {
@@ -80,7 +81,7 @@ func (t *jobTrace) jobs(like model.Job) []model.Job {
 
 // Open starts the trace anew.
 func (t *jobTrace) Open() (model.JobStream, error) {
-	r, err := trace.Open(t.path)
+	r, err := t.columns.Open(t.path)
 	if err != nil {
 		return nil, foreign(err)
 	}

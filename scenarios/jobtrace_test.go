@@ -12,6 +12,7 @@ import (
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
+	mapped "github.com/quiesce/quiesce/scenarios/trace"
 )
 
 func traceFile(t *testing.T, rows string) string {
@@ -64,7 +65,7 @@ func TestRareKindsOfATraceBecomeOther(t *testing.T) {
 		}
 	}
 	path := traceFile(t, b.String())
-	trace, err := newJobTrace(path)
+	trace, err := newJobTrace(path, mapped.Map{})
 	require.NoError(t, err)
 	assert.Len(t, trace.kinds, 64)
 	assert.Equal(t, []string{"k61", "k62", "other"}, trace.kinds[61:])
@@ -79,7 +80,7 @@ func TestSixtyFourKindsOfATraceKeepTheirNames(t *testing.T) {
 	for k := range 64 {
 		fmt.Fprintf(&b, "%d,1,k%02d\n", k, k)
 	}
-	trace, err := newJobTrace(traceFile(t, b.String()))
+	trace, err := newJobTrace(traceFile(t, b.String()), mapped.Map{})
 	require.NoError(t, err)
 	assert.Len(t, trace.kinds, 64)
 	assert.NotContains(t, trace.kinds, otherKind)
@@ -92,7 +93,7 @@ func TestAKindCalledOtherTakesTheRestIn(t *testing.T) {
 	for k := range 70 {
 		fmt.Fprintf(&b, "0,1,k%02d\n", k)
 	}
-	trace, err := newJobTrace(traceFile(t, b.String()))
+	trace, err := newJobTrace(traceFile(t, b.String()), mapped.Map{})
 	require.NoError(t, err)
 	assert.Len(t, trace.kinds, 63)
 	other := protocol.Kind(62)
@@ -104,7 +105,7 @@ func TestAKindCalledOtherTakesTheRestIn(t *testing.T) {
 
 func TestATraceThatChangesUnderARunIsAnError(t *testing.T) {
 	path := traceFile(t, "0,1,mail\n1,1,mail\n")
-	trace, err := newJobTrace(path)
+	trace, err := newJobTrace(path, mapped.Map{})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, []byte("arrival,duration,kind\n0,1,mail\n1,1,zip\n"), 0o644))
 	stream, err := trace.Open()

@@ -15,11 +15,11 @@ import (
 const fullest = 70
 
 // readTrace takes jobs from a trace and gives the workers slots enough for them.
-func (in *input) readTrace(path string) error {
+func (in *input) readTrace(path string, columns trace.Map) error {
 	if problem, remedy := unreadable(path); problem != "" {
 		return &Error{File: path, Problem: problem, Remedy: remedy}
 	}
-	t, err := newJobTrace(path)
+	t, err := newJobTrace(path, columns)
 	if err != nil {
 		return foreign(err)
 	}
@@ -36,7 +36,7 @@ func (in *input) readTrace(path string) error {
 	case in.span == 0:
 		in.span = min(max(protocol.Duration(t.summary.MaxDuration), s.Queue.Lease), longestSpan)
 	}
-	busy, err := busyTime(path, in.span)
+	busy, err := busyTime(t, in.span)
 	if err != nil {
 		return foreign(err)
 	}
@@ -49,8 +49,8 @@ func (in *input) readTrace(path string) error {
 
 // busyTime adds up the work that arrives within span, each job up to the end of the span. The
 // sum of a few thousand long jobs exceeds an int64 of nanoseconds.
-func busyTime(path string, span protocol.Duration) (*big.Int, error) {
-	rows, err := trace.Open(path)
+func busyTime(t *jobTrace, span protocol.Duration) (*big.Int, error) {
+	rows, err := t.columns.Open(t.path)
 	if err != nil {
 		return nil, err
 	}

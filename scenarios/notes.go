@@ -15,5 +15,8 @@ func Notes(s *model.Scenario) []string {
 	if t, ok := s.Trace.(*jobTrace); ok {
 		notes = append(notes, t.notes...)
 	}
+	if t, ok := s.Faults.Trace.(*faultTrace); ok {
+		notes = append(notes, t.notes...)
+	}
 	return notes
 }

@@ -3,6 +3,7 @@ package scenarios
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/quiesce/quiesce/model"
@@ -62,6 +63,7 @@ func (r *reader) scenario(d *document) *model.Scenario {
 	r.stopsOfNodes(&d.Faults, s)
 	s.Jobs, s.Trace = r.jobs(&d.Jobs, s.Supervisor.WorkerGrace())
 	s.Deploys = r.deploys(&d.Deploys, s.Duration)
+	s.Faults.Trace = r.faultTrace(&d.Faults.Trace, s.Duration)
 	return s
 }
 
@@ -99,13 +101,18 @@ func (r *reader) deploys(d *deployKeys, duration protocol.Duration) model.Deploy
 	if d.Count.written() && !d.Every.written() {
 		r.fail(d.Count.place, "counts the deploys by every, which is not written", "write every, or drop count")
 	}
-	if d.written() && !d.Every.written() && !d.At.written() {
-		r.fail(d.place, "says no time", "write every: 20m or at: [10m, 40m]")
+	if d.written() && !d.Every.written() && !d.At.written() && !d.Trace.written() {
+		r.fail(d.place, "says no time", "write every: 20m, at: [10m, 40m] or trace: FILE")
+	}
+	if d.App.written() && !d.Trace.written() {
+		r.fail(d.App.place, "chooses rows of a trace, which is not written", "write trace: FILE, or drop app")
 	}
 	for i, at := range d.At.places {
 		if d.At.each[i] >= duration {
 			r.fail(at, d.At.each[i].String()+" is not before the end at "+duration.String(), "move it, or lengthen duration")
 		}
 	}
-	return model.Deploys{Every: d.Every.value, At: d.At.value, Count: d.Count.value}
+	at := append(d.At.value, r.deployTrace(d, duration)...)
+	slices.Sort(at)
+	return model.Deploys{Every: d.Every.value, At: at, Count: d.Count.value}
 }

@@ -82,12 +82,14 @@ var otherKeys = []string{
 	complete("jobs: {mail: {arrivals: {pareto: {min: 1s, alpha: 2}}, duration: 1s}}\n"),
 	complete("jobs: {mail: {arrivals: {p50: 1s, p99: 2s}, duration: 1s}}\n"),
 	complete("jobs: {mail: {arrivals: {empirical: seen.txt}, duration: 1s}}\n"),
+	complete("jobs: {trace: jobs.csv, map: {arrival: arrival, duration: duration, kind: x}}\ndeploys: {trace: history.csv, app: web}\nfaults: {trace: faults.csv}\n"),
+	complete("jobs: {trace: jobs.csv, map: {arrival: arrival, end: x}}\n"),
 }
 
 func TestEveryKeyOfTheSchemaIsAccepted(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"jobs.csv": "arrival,duration\n0,1\n9,1\n", "seen.txt": "1s\n",
+		"jobs.csv": "arrival,duration,x\n0,1,2\n9,1,10\n", "history.csv": "time,app\n1,web\n", "faults.csv": "time,seat,kind\n1,1,crash\n", "seen.txt": "1s\n",
 		"w.yaml": "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec:\n  replicas: 2\n  selector: {matchLabels: {a: b}}\n  template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, image: i}]}}\n",
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))

@@ -83,7 +83,9 @@ type faultSeen struct {
 
 func observeOutside(t *testing.T, policy string, seed uint64) outside {
 	var o outside
-	w := newWorld(t, smallFleet(), policy, seed)
+	sc := smallFleet()
+	sc.Faults.Trace = recorded{faults: everyNodeFault()}
+	w := newWorld(t, sc, policy, seed)
 	w.Observe(func(ob Observation) {
 		switch {
 		case ob.Kind == SawRecord && ob.Record.Kind == meter.JobEnqueued:
@@ -110,6 +112,8 @@ func TestArrivalsWorkDeploysAndFaultsAreTheSameUnderEveryPolicy(t *testing.T) {
 		require.Greater(t, kinds["crash"], 5)
 		require.Greater(t, kinds["pause"], 5)
 		require.Greater(t, kinds["partition"], 5)
+		seats := len(newWorld(t, smallFleet(), "hybrid", seed).fleet.procs)
+		require.GreaterOrEqual(t, kinds["preempt"], 15*(seats/12), "each hits every seat of its node")
 		for _, policy := range model.PresetNames() {
 			assert.Equal(t, want, observeOutside(t, policy, seed), "policy %s, seed %d", policy, seed)
 		}

@@ -107,21 +107,27 @@ func (w *World) onPause(e event) {
 	p := &w.fleet.procs[e.seat]
 	length := w.spellLength(&w.sc.Faults.Pause, StreamPause, p, faultPause)
 	w.note("pause", p)
-	if p.state == seatUp && p.pausedUntil <= w.now {
-		p.pausedUntil = w.now.Add(length)
-		for i := range p.execs {
-			x := &p.execs[i]
-			if x.state == execWorks || x.state == execLeaves {
-				w.record(meter.Record{Kind: meter.ExecutionPaused, Job: x.job, Token: x.token, Seat: p.seat})
-			}
-			x.turn++
-			x.endAt = x.endAt.Add(length)
-			x.began = x.began.Add(length)
-			x.killsAt = x.killsAt.Add(length)
-		}
-		w.at(p.pausedUntil, event{kind: evResume, seat: p.seat, life: p.life})
-	}
+	w.pause(p, length)
 	w.scheduleSeatFault(p, faultPause, w.nextFault(p, faultPause, w.now))
+}
+
+// pause begins a pause, unless nothing runs or the process stands still already.
+func (w *World) pause(p *process, length protocol.Duration) {
+	if p.state != seatUp || p.pausedUntil > w.now {
+		return
+	}
+	p.pausedUntil = w.now.Add(length)
+	for i := range p.execs {
+		x := &p.execs[i]
+		if x.state == execWorks || x.state == execLeaves {
+			w.record(meter.Record{Kind: meter.ExecutionPaused, Job: x.job, Token: x.token, Seat: p.seat})
+		}
+		x.turn++
+		x.endAt = x.endAt.Add(length)
+		x.began = x.began.Add(length)
+		x.killsAt = x.killsAt.Add(length)
+	}
+	w.at(p.pausedUntil, event{kind: evResume, seat: p.seat, life: p.life})
 }
 
 // onResume lets a process run again. It first learns how late it is, before anything that
@@ -151,7 +157,7 @@ func (w *World) onPartition(e event) {
 	p := &w.fleet.procs[e.seat]
 	length := w.spellLength(&w.sc.Faults.Partition, StreamPartition, p, faultPartition)
 	w.note("partition", p)
-	p.partitionedUntil = max(p.partitionedUntil, w.now.Add(length))
+	p.partition(w.now.Add(length))
 	w.scheduleSeatFault(p, faultPartition, w.nextFault(p, faultPartition, w.now))
 }
 

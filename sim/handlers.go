@@ -132,7 +132,7 @@ func (w *World) onHandler(p *process, e event) {
 	if finished && how == meter.Succeeded {
 		w.learn(x)
 	}
-	w.endExecution(p, x, how, w.causeOfCancel(x.cause))
+	w.endExecution(p, x, how, causeOfCancel(p, x.cause))
 	x.state = execNone
 	w.step(p, protocol.Returned(int(e.slot), code, clean))
 }
@@ -145,10 +145,10 @@ func (w *World) endExecution(p *process, x *execution, how meter.How, cause mete
 	})
 }
 
-func (w *World) causeOfCancel(cause protocol.Cause) meter.Cause {
+func causeOfCancel(p *process, cause protocol.Cause) meter.Cause {
 	switch cause {
 	case protocol.ErrDraining, protocol.ErrHurry:
-		return meter.ByDeploy
+		return p.cause
 	case protocol.ErrLeaseLost:
 		return meter.ByLease
 	default:

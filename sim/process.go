@@ -56,6 +56,11 @@ func (p *process) busyUntil(now protocol.Instant) protocol.Instant {
 // its beginning by the whole pause at once, so during one it is the end of the pause.
 func (p *process) worksAt(now protocol.Instant) protocol.Instant { return max(p.pausedUntil, now) }
 
+// partition cuts the seat off from the broker.
+func (p *process) partition(until protocol.Instant) {
+	p.partitionedUntil = max(p.partitionedUntil, until)
+}
+
 // local converts an instant to the clock of the process.
 func (p *process) local(t protocol.Instant) protocol.Instant {
 	if p.drift == 0 || t == protocol.Never {

@@ -54,16 +54,24 @@ func (w *World) onPreempt(e event) {
 	p := &w.fleet.procs[e.seat]
 	if p.state != seatEmpty {
 		w.note("preemption", p)
-		p.killAt = w.now.Add(w.sc.Faults.Preempt.Notice)
-		if p.stopping {
-			w.at(p.killAt, event{kind: evKill, seat: p.seat, life: p.life})
-		} else {
-			w.stopBy(p, model.StopPlan{Term: protocol.Never, Again: protocol.Never, Kill: p.killAt}, meter.ByOther)
-			w.replace()
-		}
-		w.at(w.now, event{kind: evNotice, seat: p.seat, life: p.life})
+		w.takeAway(p, w.sc.Faults.Preempt.Notice)
+		w.replace()
 	}
 	w.scheduleSeatFault(p, faultPreempt, w.nextFault(p, faultPreempt, w.now))
+}
+
+// takeAway takes the machine away from under a process at the end of a notice.
+func (w *World) takeAway(p *process, notice protocol.Duration) {
+	if p.state == seatEmpty {
+		return
+	}
+	p.killAt = w.now.Add(notice)
+	if p.stopping {
+		w.at(p.killAt, event{kind: evKill, seat: p.seat, life: p.life})
+	} else {
+		w.stopBy(p, model.StopPlan{Term: protocol.Never, Again: protocol.Never, Kill: p.killAt}, meter.ByOther)
+	}
+	w.at(w.now, event{kind: evNotice, seat: p.seat, life: p.life})
 }
 
 // replace starts a process for one that the node stopped. During a rollout that is the

@@ -25,6 +25,7 @@ const (
 	evPreempt
 	evScaleIn
 	evScaleBack
+	evNodeFault
 	evUp
 	evTerm
 	evContinue
@@ -80,6 +81,7 @@ type World struct {
 	configs [2]protocol.Config // of generation 0, and of all later ones
 	fleet   fleet
 	arrival arrivals
+	faults  nodeFaults
 	learned []uint32 // finished executions by kind and bucket, for adaptive drains
 
 	meter    *meter.Meter
@@ -109,6 +111,10 @@ func NewWorld(sc *model.Scenario, preset model.Preset, seed uint64, overrides ma
 	if err := w.arrival.open(w); err != nil {
 		return nil, err
 	}
+	if err := w.faults.open(w); err != nil {
+		w.arrival.close()
+		return nil, err
+	}
 	w.scheduleFaults()
 	w.scheduleDeploys()
 	for range sc.Fleet.Workers {
@@ -125,6 +131,7 @@ func (w *World) Observe(f func(Observation)) { w.observer = f }
 // whether to give up; it may be nil.
 func (w *World) Run(stop func() bool) (*meter.Row, error) {
 	defer w.arrival.close()
+	defer w.faults.close()
 	if err := w.runTo(w.end, stop); err != nil {
 		return nil, err
 	}
@@ -191,6 +198,8 @@ func (w *World) dispatch(e event) error {
 		w.onScaleIn()
 	case evScaleBack:
 		w.onScaleBack(int(e.ref))
+	case evNodeFault:
+		return w.onNodeFault(e)
 	case evRequest:
 		w.onRequest(e)
 	case evHangup:

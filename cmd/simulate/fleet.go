@@ -200,6 +200,9 @@ func faultsInWords(f *model.Faults) string {
 	if f.DriftPPM > 0 {
 		parts = append(parts, fmt.Sprintf("clocks drift by up to %d ppm", f.DriftPPM))
 	}
+	if text := recordedFaults(f.Trace); text != "" {
+		parts = append(parts, text)
+	}
 	net := &f.Network
 	if net.Latency != nil {
 		parts = append(parts, "latency "+distribution(net.Latency))
@@ -211,6 +214,31 @@ func faultsInWords(f *model.Faults) string {
 		parts = append(parts, fmt.Sprintf("%s doubled", percent(float64(net.Duplicate)/1e9)))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// recordedFaults counts the faults of a trace by kind: 3 recorded (2 crash, 1 pause).
+func recordedFaults(trace model.FaultTrace) string {
+	if trace == nil {
+		return ""
+	}
+	stream, err := trace.Open()
+	if err != nil {
+		return "" // The run meets the error again.
+	}
+	defer stream.Close() // Only read from: closing it cannot lose anything.
+	var counts [model.NodePreempt + 1]int
+	n := 0
+	for f, ok, err := stream.Next(); ok && err == nil; f, ok, err = stream.Next() {
+		counts[f.Kind]++
+		n++
+	}
+	var kinds []string
+	for kind, n := range counts {
+		if n > 0 {
+			kinds = append(kinds, commas(float64(n))+" "+model.FaultKind(kind).String())
+		}
+	}
+	return fmt.Sprintf("%s recorded (%s)", commas(float64(n)), strings.Join(kinds, ", "))
 }
 
 // distribution writes a duration that differs from case to case by its median and tail.

@@ -9,16 +9,19 @@ import (
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/scenarios"
+	"github.com/quiesce/quiesce/scenarios/trace"
 )
 
 // input is where a scenario comes from: a name, a file, or a job trace and a manifest.
 type input struct {
 	jobs, manifest, selector string
+	columns                  trace.Map
 }
 
 func (in *input) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&in.jobs, "jobs", "", "a job trace (CSV or SWF, may be gzipped) instead of a scenario's jobs")
+	f.StringVar(&in.jobs, "jobs", "", "a job trace (CSV, JSON, SWF, GitHub Actions, Azure Functions; may be gzipped) instead of a scenario's jobs")
+	f.Var(mapFlag(&in.columns), "map", "columns of the job trace, when they have other names; see simulate import --help")
 	f.StringVar(&in.manifest, "manifest", "", "a manifest instead of a scenario's fleet: Kubernetes, Compose, systemd, Nomad, ECS, Fly, Cloud Run, Procfile, supervisord, Render")
 	f.StringVar(&in.selector, "select", "", "kind/name of the workload, when the manifest has several")
 }
@@ -76,6 +79,8 @@ func (in *input) load(cmd *cobra.Command, args []string) (*scene, error) {
 		return nil, misuse("there is a scenario, %s, and --jobs or --manifest as well; give either the scenario or the files", args[0])
 	case in.selector != "" && in.manifest == "":
 		return nil, misuse("--select %s chooses a workload of a manifest, and there is none; add --manifest FILE", in.selector)
+	case !in.columns.IsZero() && in.jobs == "":
+		return nil, misuse("--map %s names columns of a job trace, and there is none; add --jobs TRACE", in.columns)
 	case real:
 		return in.fromFiles()
 	}
@@ -91,7 +96,7 @@ func (in *input) load(cmd *cobra.Command, args []string) (*scene, error) {
 }
 
 func (in *input) fromFiles() (*scene, error) {
-	sc, assumed, err := scenarios.FromInput(in.jobs, in.manifest, in.selector)
+	sc, assumed, err := scenarios.FromMappedInput(in.jobs, in.columns, in.manifest, in.selector)
 	if err != nil {
 		return nil, err
 	}
@@ -103,7 +108,7 @@ func (in *input) fromFiles() (*scene, error) {
 			s.assumed = append(s.assumed, a)
 		}
 	}
-	for _, f := range []struct{ flag, value string }{{"--jobs", in.jobs}, {"--manifest", in.manifest}, {"--select", in.selector}} {
+	for _, f := range []struct{ flag, value string }{{"--jobs", in.jobs}, {"--map", in.columns.String()}, {"--manifest", in.manifest}, {"--select", in.selector}} {
 		if f.value != "" {
 			s.words = append(s.words, f.flag, quote(f.value))
 		}

@@ -52,7 +52,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.compareCommand(), a.mergeCommand(), a.runCommand(), a.replayCommand(), a.curvesCommand(), a.scenariosCommand(), a.versionCommand())
+	root.AddCommand(a.compareCommand(), a.mergeCommand(), a.runCommand(), a.replayCommand(), a.curvesCommand(), a.importCommand(), a.scenariosCommand(), a.versionCommand())
 	return root
 }
 

@@ -220,6 +220,8 @@ func faultInWords(text string) string {
 		return "its machine will be taken away"
 	case "scale-in":
 		return "is scaled in"
+	case "preempt":
+		return "loses its node, after a notice"
 	default:
 		return text
 	}

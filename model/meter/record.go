@@ -39,11 +39,11 @@ type Cause uint8
 
 // Causes.
 const (
-	ByOther   Cause = iota
-	ByDeploy        // its process was being stopped
-	ByCrash         // its process died by itself
-	ByRefusal       // its worker did not understand it
-	ByLease         // its process lived on, its lease did not: pause, partition, distrust
+	ByOther   Cause = iota // among them the preemption of its node
+	ByDeploy               // its process was being stopped
+	ByCrash                // its process died by itself
+	ByRefusal              // its worker did not understand it
+	ByLease                // its process lived on, its lease did not: pause, partition, distrust
 
 	Causes // the number of causes
 )

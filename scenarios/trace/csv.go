@@ -11,7 +11,7 @@ type csvRows struct {
 	lines    *lines
 	split    splitter
 	columns  columns
-	kinds    kinds
+	kinds    *kinds
 	instants instants
 	form     arrivalForm
 	formLine int    // the first row, which set the form
@@ -26,36 +26,44 @@ const (
 	unseen  arrivalForm = iota
 	offset              // seconds or Go durations
 	instant             // RFC 3339
+	local               // a date without a zone, in mapped columns
 )
 
 func (f arrivalForm) String() string {
-	return [...]string{"nothing", "an offset", "an RFC 3339 instant"}[f]
+	return [...]string{"nothing", "an offset", "an RFC 3339 instant", "a date without a zone"}[f]
 }
 
-func (c *csvRows) next() (row, error) {
+func (c *csvRows) next() (r row, skip string, err error) {
 	if err := c.record(); err != nil {
-		return row{}, err
+		return row{}, "", err
+	}
+	r.line = uint32(c.start)
+	if r.arrival, err = c.arrival(); err != nil {
+		return row{}, "", err
+	}
+	if r.duration, err = c.duration(); err != nil {
+		return row{}, "", err
+	}
+	if r.kind, err = c.kind(); err != nil {
+		return row{}, "", err
+	}
+	return r, "", nil
+}
+
+func (c *csvRows) anyOrder() bool { return false }
+
+// record reads the next record into c.split; it has as many cells as the header.
+func (c *csvRows) record() error {
+	if err := c.readLines(); err != nil {
+		return err
 	}
 	if got := len(c.split.cells); got != c.columns.count {
-		return row{}, c.miscounted(got)
+		return c.miscounted(got)
 	}
-	arrival, err := c.arrival()
-	if err != nil {
-		return row{}, err
-	}
-	duration, err := c.duration()
-	if err != nil {
-		return row{}, err
-	}
-	kind, err := c.kind()
-	if err != nil {
-		return row{}, err
-	}
-	return row{arrival: arrival, duration: duration, kind: kind, line: c.start}, nil
+	return nil
 }
 
-// record reads the lines of the next record into c.split.
-func (c *csvRows) record() error {
+func (c *csvRows) readLines() error {
 	line, err := c.lines.nextFilled()
 	if err != nil {
 		return err
@@ -142,20 +150,20 @@ func (c *csvRows) duration() (int64, error) {
 	return ns, nil
 }
 
-func (c *csvRows) kind() (string, error) {
+func (c *csvRows) kind() (int32, error) {
 	if c.columns.kind < 0 {
-		return defaultKind, nil
+		return 0, nil
 	}
 	kind, problem := c.kinds.intern(c.split.value(c.columns.kind))
 	if problem != "" {
-		return "", c.fail(c.columns.kind, "kind", problem, kindRemedy)
+		return 0, c.fail(c.columns.kind, "kind", problem, kindRemedy)
 	}
 	return kind, nil
 }
 
-func (c *csvRows) unsorted(delivered row) *Error {
+func (c *csvRows) unsorted(delivered row, window int) *Error {
 	at := c.columns.arrival
-	problem, remedy := explainUnsorted("arrival", c.split.value(at), delivered.line)
+	problem, remedy := explainUnsorted("arrival", c.split.value(at), delivered, window)
 	key := "n"
 	if c.form == instant {
 		key = ""

@@ -3,7 +3,8 @@
 //
 // A trace of ten million rows is read in one pass with a few megabytes of memory, and
 // reading a row allocates nothing. [Open] gives the rows one by one, [Summarize] reads a
-// file once and says what is in it.
+// file once and says what is in it, and [WriteCSV] writes the form that all others can be
+// turned into.
 //
 // # Formats
 //
@@ -13,6 +14,20 @@
 //	format  separator         arrival                     duration                    kind
 //	CSV     , or ; or a tab   column arrival              column duration             column kind, if any
 //	SWF     blanks            field 2, submit time        field 4, run time           field 14: exe-12
+//	Azure   , or ; or a tab   end_timestamp - duration    column duration             app/func, eight letters each
+//	JSON    objects           arrival, Started,           duration, or Completed      kind, "Workflow / Job" or
+//	                          started_at                  or completed_at less that   "workflow_name / name"
+//
+// JSON is a list of objects, objects one after the other, or the answers of GitHub's API
+// whose list is called "jobs". Its three forms are told apart by the keys of the first
+// object. Azure is the Azure Functions Invocation Trace of 2021. A job that GitHub skipped
+// is left out and counted.
+//
+// Columns and keys of other names are named by a [Map]: arrival=created,duration=ms:ms. Two
+// of arrival, duration and end must be given. A column with a unit holds plain numbers; one
+// without holds what is described below, and its dates may have a blank for the T and no
+// zone, which is then UTC. Rows in which one of them is empty, null or missing are left out
+// and counted, but the first object of a JSON file must have all keys of the map.
 //
 // A CSV file opens with a header line. Names are matched in any case and any order, and
 // further columns are ignored, but every row must have as many cells as the header: a
@@ -34,16 +49,18 @@
 //
 //   - Arrivals never decrease. Rows are sorted in a window of 4096 rows; a row is refused
 //     exactly when 4096 rows or more above it arrive later. Equal arrivals keep their order.
+//     Azure, JSON and mapped files may be in any order, the newest first for example: their
+//     window is 5,000,000 rows, and takes 32 bytes for each that there is, up to 160 MB.
 //   - Arrivals are offsets from the smallest arrival in the first window, so the first job
 //     arrives at zero. Neither they nor durations are negative or longer than 100 years.
 //   - Every failure is an [*Error] that names file, line, column and what to write instead.
-//     It comes as soon as the bad row is read, which is up to 4096 rows before its turn.
+//     It comes as soon as the bad row is read, which is up to a window before its turn.
 //   - Memory is bounded by the window, a line of at most 1 MiB and 65536 distinct kinds.
 //
 // # What it does not
 //
 //   - It does not guess: a bad row ends the trace, it is not repaired or passed over.
 //   - It does not sort files that are out of order beyond the window.
-//   - It reads no waiting times, failures or resources, and writes no traces.
+//   - It reads no waiting times and no resources.
 //   - A [Reader] is not safe for use by several goroutines.
 package trace

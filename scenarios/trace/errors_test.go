@@ -30,7 +30,7 @@ func TestBadInputIsPlacedAndExplained(t *testing.T) {
 		"header only":            {"a.csv", head, 0, 0, "", "has no rows", "one row per job"},
 		"SWF comments only":      {"a.swf", "; Version: 2\n", 0, 0, "", "has no rows", "one row per job"},
 		"SWF with unknown times only": {"a.swf", swfRow("0", "-1", "1") + "\n" + swfRow("-1", "3", "1"), 0, 0, "",
-			"all rows were skipped, 1 with unknown run time, 1 with unknown submit time", "records submit and run times"},
+			"all rows were skipped, 1 with unknown run time, 1 with unknown submit time", "when jobs came and how long they ran"},
 
 		"negative duration":          {"a.csv", head + "0.5,-3,mail\n", 2, 5, "duration", `duration "-3" is negative`, "for example 3"},
 		"negative Go duration":       {"a.csv", head + "0.5,-3s,mail\n", 2, 5, "duration", `duration "-3s" is negative`, "for example 3s"},
@@ -82,7 +82,7 @@ func TestBadInputIsPlacedAndExplained(t *testing.T) {
 		"quote in the header":       {"a.csv", "arrival,\"duration\n", 1, 9, "", "quote is never closed", "header line"},
 		"stray quote in the header": {"a.csv", "arrival,du\"ration\n", 1, 11, "", "quote inside a cell", "whole cell in quotes"},
 		"carriage returns only":     {"a.csv", "arrival,duration\r0,1\r", 1, 17, "", "carriage return", "line feed"},
-		"JSON":                      {"a.json", "[{\"arrival\": 0}]", 1, 1, "", "looks like JSON", "convert it to CSV"},
+		"JSON":                      {"a.json", "[{\"arrival\": 0}]", 1, 2, "", "object is not of a form that is known; it has arrival", "--map arrival=KEY,duration=KEY"},
 		"line beyond the limit":     {"a.csv", head + strings.Repeat("x", maxLine+1) + "\n", 2, 0, "", "longer than 1048576 bytes", "line feed"},
 		"endless first line":        {"a.csv", strings.Repeat("x", 3*maxLine), 1, 0, "", "longer than 1048576 bytes", "line feed"},
 
@@ -221,7 +221,7 @@ func TestOpenSaysWhatIsWrongWithAPath(t *testing.T) {
 }
 
 func TestAnErrorIsRepeated(t *testing.T) {
-	r, err := newReader("a.csv", strings.NewReader(head+"0,1,a\n1,-1,a\n"), 1)
+	r, err := newReader("a.csv", strings.NewReader(head+"0,1,a\n1,-1,a\n"), Map{}, 1)
 	require.NoError(t, err)
 	_, err = r.Next()
 	require.NoError(t, err)

@@ -9,17 +9,21 @@ import (
 // The functions here run once, for the row that ends a trace, so they may take their time.
 
 func explainArrival(text []byte, form arrivalForm, v verdict) (problem, remedy string) {
+	return explainInstant("arrival", text, form, v)
+}
+
+func explainInstant(field string, text []byte, form arrivalForm, v verdict) (problem, remedy string) {
 	const example = "write seconds since the start of the trace, for example 12.5, or an instant like 2024-11-15T16:57:50Z"
-	cell := "arrival " + quote(text)
+	cell := field + " " + quote(text)
 	switch {
-	case form == instant && v == tooLarge:
+	case form != offset && v == tooLarge:
 		return cell + " is not within 100 years after 1970", "correct the year"
-	case form == instant:
+	case form != offset:
 		return cell + " is not an RFC 3339 instant", instantRemedy(text)
 	case v == negative:
 		return cell + " is negative", "write seconds since the start of the trace, for example 0"
 	}
-	return explainNumber("arrival", text, v, example)
+	return explainNumber(field, text, v, example)
 }
 
 // instantRemedy completes the date that nearly all logs write: a blank for the T and no zone.
@@ -68,8 +72,8 @@ func explainNumber(field string, text []byte, v verdict, example string) (proble
 }
 
 // explainUnsorted leaves the remedy open for the command that sorts this format.
-func explainUnsorted(field string, text []byte, delivered int) (problem, remedy string) {
+func explainUnsorted(field string, text []byte, delivered row, window int) (problem, remedy string) {
 	return fmt.Sprintf("%s %s is out of order by more than the %d rows that are sorted on the way: line %d arrives later and is already delivered",
-			field, quote(text), windowRows, delivered),
+			field, quote(text), window, delivered.line),
 		"sort the file by arrival first: e.g. "
 }

@@ -38,8 +38,8 @@ func (s *splitter) find(name string) (at []int) {
 }
 
 // newCSV reads the rows below a header that findHeader has split.
-func newCSV(l *lines, header *splitter) (rows, error) {
-	c := &csvRows{lines: l, split: splitter{separator: header.separator}, kinds: kinds{}}
+func newCSV(l *lines, header *splitter, k *kinds) (rows, error) {
+	c := &csvRows{lines: l, split: splitter{separator: header.separator}, kinds: k}
 	c.columns = columns{kind: -1, count: len(header.cells)}
 	for _, column := range []struct {
 		name string
@@ -57,22 +57,25 @@ func newCSV(l *lines, header *splitter) (rows, error) {
 	return c, nil
 }
 
+// What is said of a history of faults that was taken for a job trace.
+const (
+	isFaults     = "is a history of faults, not a trace of jobs"
+	faultsRemedy = "name it in a scenario: faults: {trace: FILE}"
+)
+
 // unknownHeader explains why the first line opens neither a CSV nor an SWF trace.
-func unknownHeader(l *lines) *Error {
-	const want = "open a CSV file with the line arrival,duration,kind"
+func unknownHeader(l *lines) error {
+	const want = "open a CSV file with the line arrival,duration,kind, or name its columns with --map arrival=COLUMN,duration=COLUMN"
 	line := l.text
-	switch {
-	case line[0] == '{' || line[0] == '[':
-		return l.fail(1, "", "file looks like JSON", "convert it to CSV with the header arrival,duration,kind")
-	case bytes.IndexByte(line, '\r') >= 0:
+	if bytes.IndexByte(line, '\r') >= 0 {
 		return l.fail(bytes.IndexByte(line, '\r')+1, "", "line has a carriage return inside", "end lines with a line feed")
 	}
-	header := &splitter{separator: likelySeparator(line)}
-	if bad := header.feed(line, l.number); bad != nil {
-		return l.fail(bad.column, "", bad.problem, bad.remedy)
+	header, err := splitHeader(l)
+	if err != nil {
+		return err
 	}
-	if header.open {
-		return l.fail(header.cells[len(header.cells)-1].column, "", "quote is never closed", "close it on the header line")
+	if looksLikeFleet(line) || header.find("Prob Started") != nil || header.find("seat") != nil && header.find("time") != nil {
+		return l.fail(1, "", "file "+isFaults, faultsRemedy)
 	}
 	if _, v := parseLength(header.value(0)); v != malformed || looksLikeDate(header.value(0)) {
 		return l.fail(1, "", "file has no header, its first line is a row", want)
@@ -91,7 +94,7 @@ func missingColumn(l *lines, header *splitter, want string) *Error {
 		return l.fail(1, name, problem, want)
 	}
 	return l.fail(header.cells[near].column, name, problem,
-		fmt.Sprintf("did you mean %s? rename it to %s, in seconds", quote(header.value(near)), name))
+		fmt.Sprintf("did you mean %s? rename it to %s, in seconds, or name the columns with --map %s", quote(header.value(near)), name, "arrival=COLUMN,duration=COLUMN"))
 }
 
 // aliases are names that other logs give to our columns.

@@ -12,27 +12,36 @@ const (
 
 const defaultKind = "job"
 
-// kinds gives equal names one string, so that a stream allocates per kind, not per row.
-type kinds map[string]string
+// kinds numbers the kinds of a trace, so that a row in memory has no pointer and a stream
+// allocates per kind, not per row.
+type kinds struct {
+	numbers map[string]int32
+	names   []string // the first is defaultKind
+}
 
-// intern returns the shared string; when it cannot, problem says why.
-func (k kinds) intern(name []byte) (kind, problem string) {
+func newKinds() *kinds {
+	return &kinds{numbers: map[string]int32{defaultKind: 0}, names: []string{defaultKind}}
+}
+
+// intern returns the number of a kind; when it cannot, problem says why.
+func (k *kinds) intern(name []byte) (kind int32, problem string) {
 	if len(name) == 0 {
-		return defaultKind, ""
+		return 0, ""
 	}
-	if kind, ok := k[string(name)]; ok { // The compiler makes no string for a lookup.
+	if kind, ok := k.numbers[string(name)]; ok { // The compiler makes no string for a lookup.
 		return kind, ""
 	}
 	switch {
 	case len(name) > maxKindBytes:
-		return "", fmt.Sprintf("kind has %d bytes, more than %d", len(name), maxKindBytes)
+		return 0, fmt.Sprintf("kind has %d bytes, more than %d", len(name), maxKindBytes)
 	case !printable(name):
-		return "", fmt.Sprintf("kind %s is not printable UTF-8 text", quote(name))
-	case len(k) == maxKinds:
-		return "", fmt.Sprintf("kind %s is one more than %d different kinds", quote(name), maxKinds)
+		return 0, fmt.Sprintf("kind %s is not printable UTF-8 text", quote(name))
+	case len(k.names) > maxKinds:
+		return 0, fmt.Sprintf("kind %s is one more than %d different kinds", quote(name), maxKinds)
 	}
-	kind = string(name)
-	k[kind] = kind
+	kind = int32(len(k.names))
+	k.names = append(k.names, string(name))
+	k.numbers[k.names[kind]] = kind
 	return kind, ""
 }
 

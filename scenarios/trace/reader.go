@@ -21,10 +21,12 @@ type Job struct {
 // goroutine.
 type Reader struct {
 	rows   rows
+	kinds  *kinds
 	window window
 	file   string
 	owned  io.Closer // the file that Open opened; nil for NewReader
 	base   int64     // ns; the first arrival
+	number uint32    // jobs read so far
 	last   row       // the latest row delivered; line 0 before the first
 	ended  bool      // rows has no more to give
 	err    error     // what every further Next returns
@@ -40,31 +42,37 @@ type tally struct {
 
 // rows reads one format. Implementations reuse their buffers and allocate nothing per row.
 type rows interface {
-	// next returns the next row of the file, an *Error, or io.EOF.
-	next() (row, error)
+	// next returns the next row of the file, an *Error, or io.EOF. A row that is left out
+	// comes with the reason; for a job, skip is empty.
+	next() (r row, skip string, err error)
 	// unsorted describes the row just read, which arrives before one already delivered.
-	unsorted(delivered row) *Error
+	unsorted(delivered row, window int) *Error
+	// anyOrder reports whether files of this format are not expected to be sorted.
+	anyOrder() bool
 }
 
 // row is a job whose arrival is still absolute, in the file's own terms.
 type row struct {
 	arrival  int64 // ns since the file's zero, or since 1970
 	duration int64 // ns
-	kind     string
-	line     int
-	skip     string // why the row is left out; empty for a job
+	kind     int32
+	line     uint32
+	number   uint32 // of the job in the file: several may stand in one line
 }
 
 // Open starts reading the trace in a file. It blocks while it reads the header and the
 // first window, so that most mistakes in a file show here. The caller closes the Reader.
 //
 // Errors are *[Error]; a missing file also matches [fs.ErrNotExist].
-func Open(path string) (*Reader, error) {
+func Open(path string) (*Reader, error) { return Map{}.Open(path) }
+
+// Open starts reading a trace whose columns the map names; see the function [Open].
+func (m Map) Open(path string) (*Reader, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, openError(path, err)
 	}
-	r, err := openFile(path, file)
+	r, err := openFile(path, file, m)
 	if err != nil {
 		file.Close() // Nothing was written: the first error is the one that matters.
 		return nil, err
@@ -73,7 +81,7 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-func openFile(path string, file *os.File) (*Reader, error) {
+func openFile(path string, file *os.File, m Map) (*Reader, error) {
 	info, err := file.Stat()
 	if err != nil {
 		return nil, openError(path, err)
@@ -81,7 +89,7 @@ func openFile(path string, file *os.File) (*Reader, error) {
 	if info.IsDir() {
 		return nil, &Error{File: path, Problem: "is a directory", Remedy: "name one trace file inside it"}
 	}
-	return NewReader(path, file)
+	return m.NewReader(path, file)
 }
 
 func openError(path string, err error) *Error {
@@ -95,20 +103,31 @@ func openError(path string, err error) *Error {
 // NewReader reads a trace from in, which stays the caller's to close. The name stands
 // for the file in errors, and its extension helps to tell the format. Like [Open], it
 // blocks until the first window is read.
-func NewReader(name string, in io.Reader) (*Reader, error) {
-	return newReader(name, in, windowRows)
+func NewReader(name string, in io.Reader) (*Reader, error) { return Map{}.NewReader(name, in) }
+
+// NewReader reads a trace whose columns the map names; see the function [NewReader].
+func (m Map) NewReader(name string, in io.Reader) (*Reader, error) {
+	return newReader(name, in, m, 0)
 }
 
-func newReader(name string, in io.Reader, size int) (*Reader, error) {
+// newReader sorts within a window of so many rows; 0 is what suits the format.
+func newReader(name string, in io.Reader, m Map, size int) (*Reader, error) {
 	lines, err := openLines(name, in)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := detect(lines)
+	kinds := newKinds()
+	rows, err := detect(lines, m, kinds)
 	if err != nil {
 		return nil, err
 	}
-	r := &Reader{rows: rows, window: newWindow(size), file: name, tally: tally{skipped: map[string]int{}}}
+	switch {
+	case size == 0 && rows.anyOrder():
+		size = sortedRows
+	case size == 0:
+		size = windowRows
+	}
+	r := &Reader{rows: rows, kinds: kinds, window: newWindow(size), file: name, tally: tally{skipped: map[string]int{}}}
 	if err := r.fill(); err != nil {
 		return nil, err
 	}
@@ -131,12 +150,19 @@ func (r *Reader) Next() (Job, error) {
 	if r.err != nil {
 		return Job{}, r.err
 	}
-	r.last = r.window.pop()
+	next := r.window.pop()
+	if next.arrival-r.base > int64(maxSpan) {
+		// Arrivals that are ends less durations may lie before the file's zero.
+		r.err = &Error{File: r.file, Line: int(next.line), Problem: "job arrives more than 100 years after the first one",
+			Remedy: "check the units of the columns"}
+		return Job{}, r.err
+	}
+	r.last = next
 	return Job{
-		Arrival:  time.Duration(r.last.arrival - r.base),
-		Duration: time.Duration(r.last.duration),
-		Kind:     r.last.kind,
-		Line:     r.last.line,
+		Arrival:  time.Duration(next.arrival - r.base),
+		Duration: time.Duration(next.duration),
+		Kind:     r.kinds.names[next.kind],
+		Line:     int(next.line),
 	}, nil
 }
 
@@ -155,18 +181,20 @@ func (r *Reader) Close() error {
 // fill reads until the window is full or the file ends.
 func (r *Reader) fill() error {
 	for !r.ended && !r.window.full() {
-		next, err := r.rows.next()
+		next, skip, err := r.rows.next()
 		switch {
 		case err == io.EOF:
 			r.ended = true
 		case err != nil:
 			return err
-		case next.skip != "":
-			r.tally.skipped[next.skip]++
+		case skip != "":
+			r.tally.skipped[skip]++
 		case r.last.line > 0 && next.arrival < r.last.arrival:
-			return r.rows.unsorted(r.last)
+			return r.rows.unsorted(r.last, r.window.size)
 		default:
 			r.note(next.arrival)
+			r.number++
+			next.number = r.number
 			r.window.push(next)
 		}
 	}
@@ -174,7 +202,7 @@ func (r *Reader) fill() error {
 }
 
 func (r *Reader) note(arrival int64) {
-	if arrival < r.tally.newest {
+	if r.number > 0 && arrival < r.tally.newest {
 		r.tally.outOfOrder++
 		return
 	}
@@ -184,7 +212,7 @@ func (r *Reader) note(arrival int64) {
 func (r *Reader) noJobs() *Error {
 	if len(r.tally.skipped) > 0 {
 		return &Error{File: r.file, Problem: "has no job to replay: all rows were skipped, " + listSkips(r.tally.skipped),
-			Remedy: "use a trace that records submit and run times"}
+			Remedy: "use a trace that records when jobs came and how long they ran"}
 	}
 	return &Error{File: r.file, Problem: "has no rows",
 		Remedy: "write one row per job below the header, for example 0.5,3,mail"}

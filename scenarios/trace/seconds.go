@@ -23,7 +23,10 @@ const (
 // parseSeconds reads digits, an optional fraction and an optional decimal exponent as
 // seconds, rounded half up to the nanosecond. It works on the digits themselves: through
 // a float64, 1357000000.123456789 would lose its last two places.
-func parseSeconds(cell []byte) (ns int64, v verdict) {
+func parseSeconds(cell []byte) (ns int64, v verdict) { return parseShifted(cell, 0) }
+
+// parseShifted reads the number times ten to the power of shift: with -3 it is in milliseconds.
+func parseShifted(cell []byte, shift int) (ns int64, v verdict) {
 	minus, digits := cutSign(cell)
 	exponent := 0
 	if e := bytes.IndexAny(digits, "eE"); e >= 0 {
@@ -43,7 +46,7 @@ func parseSeconds(cell []byte) (ns int64, v verdict) {
 	if count == 0 || !allDigits(digits, point) {
 		return 0, malformed
 	}
-	ns, v = nanoseconds(digits, count, point, exponent)
+	ns, v = nanoseconds(digits, count, point, exponent+shift)
 	if minus && ns > 0 && v == good {
 		return -ns, negative
 	}

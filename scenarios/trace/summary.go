@@ -36,16 +36,20 @@ type Count struct {
 
 // Summarize reads the whole trace once, in constant memory. Its errors are those of
 // [Open] and [Reader.Next].
-func Summarize(path string) (Summary, error) {
-	r, err := Open(path)
+func Summarize(path string) (Summary, error) { return Map{}.Summarize(path) }
+
+// Summarize reads a trace whose columns the map names; see the function [Summarize].
+func (m Map) Summarize(path string) (Summary, error) {
+	r, err := m.Open(path)
 	if err != nil {
 		return Summary{}, err
 	}
 	defer r.Close() // Only read from: closing it cannot lose anything.
-	return summarize(r)
+	return summarize(r, func(Job) {})
 }
 
-func summarize(r *Reader) (Summary, error) {
+// summarize shows every job to look.
+func summarize(r *Reader, look func(Job)) (Summary, error) {
 	var s Summary
 	var sum total
 	kinds, instant := map[string]int{}, 0
@@ -57,6 +61,7 @@ func summarize(r *Reader) (Summary, error) {
 		if err != nil {
 			return Summary{}, err
 		}
+		look(job)
 		s.Jobs++
 		s.Span = job.Arrival
 		s.MaxDuration = max(s.MaxDuration, job.Duration)
@@ -74,12 +79,17 @@ func summarize(r *Reader) (Summary, error) {
 	if s.Span > 0 {
 		s.Busy = float64(s.SumDuration) / s.Span.Seconds()
 	}
-	s.Warnings = warnings(s, r.tally, instant)
+	s.Warnings = warnings(s, r, instant)
 	return s, nil
 }
 
-func warnings(s Summary, t tally, instant int) (w []string) {
-	if t.outOfOrder > 0 {
+func warnings(s Summary, r *Reader, instant int) (w []string) {
+	t := r.tally
+	switch {
+	case t.outOfOrder == 0:
+	case r.rows.anyOrder():
+		w = append(w, fmt.Sprintf("%s out of order and sorted", rowsWere(t.outOfOrder)))
+	default:
 		w = append(w, fmt.Sprintf("%s out of order and sorted within a window of %d rows", rowsWere(t.outOfOrder), windowRows))
 	}
 	if s.Skipped > 0 {

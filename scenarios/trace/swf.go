@@ -24,7 +24,7 @@ type swfRows struct {
 		text   []byte
 		column int
 	}
-	kinds kinds
+	kinds *kinds
 	name  []byte // room to write exe-N
 }
 
@@ -47,46 +47,47 @@ func looksLikeSWF(line []byte) bool {
 
 func isComment(line []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(line, " \t"), []byte(";")) }
 
-func (s *swfRows) next() (row, error) {
+func (s *swfRows) anyOrder() bool { return false }
+
+func (s *swfRows) next() (r row, skip string, err error) {
 	line, err := s.lines.nextFilled()
 	for err == nil && isComment(line) {
 		line, err = s.lines.nextFilled()
 	}
 	if err != nil {
-		return row{}, err
+		return row{}, "", err
 	}
 	if n := s.splitFields(line); n < swfFields {
-		return row{}, s.lines.fail(len(line)+1, "", fmt.Sprintf("row has %d fields where SWF has %d", n, swfFields),
+		return row{}, "", s.lines.fail(len(line)+1, "", fmt.Sprintf("row has %d fields where SWF has %d", n, swfFields),
 			"complete the row; -1 stands for an unknown value")
 	}
 	return s.job()
 }
 
 // job reads the three fields that matter. The first unknown time decides why it is skipped.
-func (s *swfRows) job() (row, error) {
-	r := row{line: s.lines.number}
+func (s *swfRows) job() (r row, skip string, err error) {
+	r.line = uint32(s.lines.number)
 	var v verdict
-	var err error
 	if r.arrival, v, err = s.seconds(swfSubmit); err != nil {
-		return row{}, err
+		return row{}, "", err
 	}
 	if v == negative {
 		if r.arrival != unknownTime {
-			return row{}, s.fail(swfSubmit, "is negative", "write seconds since the start of the trace, or -1 if unknown")
+			return row{}, "", s.fail(swfSubmit, "is negative", "write seconds since the start of the trace, or -1 if unknown")
 		}
-		r.skip = "unknown submit time"
+		skip = "unknown submit time"
 	}
 	if r.duration, v, err = s.seconds(swfRunTime); err != nil {
-		return row{}, err
+		return row{}, "", err
 	}
-	if v == negative && r.skip == "" {
-		r.skip = "negative run time"
+	if v == negative && skip == "" {
+		skip = "negative run time"
 		if r.duration == unknownTime {
-			r.skip = "unknown run time"
+			skip = "unknown run time"
 		}
 	}
 	r.kind, err = s.kind()
-	return r, err
+	return r, skip, err
 }
 
 const unknownTime = -1_000_000_000 // SWF's -1, in ns
@@ -120,24 +121,24 @@ func (s *swfRows) seconds(at int) (int64, verdict, error) {
 }
 
 // kind names the program by its number. SWF numbers from 1 and writes -1 for unknown.
-func (s *swfRows) kind() (string, error) {
+func (s *swfRows) kind() (int32, error) {
 	number, err := strconv.ParseInt(string(s.fields[swfExecutable].text), 10, 64)
 	if err != nil {
-		return "", s.fail(swfExecutable, "is not a whole number", "write the number of the program, or -1 if unknown")
+		return 0, s.fail(swfExecutable, "is not a whole number", "write the number of the program, or -1 if unknown")
 	}
 	if number < 0 {
-		return defaultKind, nil
+		return 0, nil
 	}
 	s.name = strconv.AppendInt(append(s.name[:0], "exe-"...), number, 10)
 	kind, problem := s.kinds.intern(s.name)
 	if problem != "" {
-		return "", s.lines.fail(s.fields[swfExecutable].column, swfNames[swfExecutable], problem, kindRemedy)
+		return 0, s.lines.fail(s.fields[swfExecutable].column, swfNames[swfExecutable], problem, kindRemedy)
 	}
 	return kind, nil
 }
 
-func (s *swfRows) unsorted(delivered row) *Error {
-	problem, remedy := explainUnsorted(swfNames[swfSubmit], s.fields[swfSubmit].text, delivered.line)
+func (s *swfRows) unsorted(delivered row, window int) *Error {
+	problem, remedy := explainUnsorted(swfNames[swfSubmit], s.fields[swfSubmit].text, delivered, window)
 	return s.lines.fail(s.fields[swfSubmit].column, swfNames[swfSubmit], problem, remedy+"sort -k2,2n")
 }
 

@@ -55,7 +55,7 @@ func TestWindowSortsWhatFitsAndRefusesTheRest(t *testing.T) {
 }
 
 func readWith(text string, size int) ([]Job, error) {
-	r, err := newReader("a.csv", strings.NewReader(text), size)
+	r, err := newReader("a.csv", strings.NewReader(text), Map{}, size)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/quiesce/quiesce/scenarios"
+	"github.com/quiesce/quiesce/scenarios/trace"
+)
+
+type importing struct {
+	columns trace.Map
+	out     string
+	summary bool
+	format  string
+	quiet   bool
+}
+
+func (a *app) importCommand() *cobra.Command {
+	var in importing
+	cmd := &cobra.Command{
+		Use:   "import FILE [--map arrival=COL,duration=COL] [--out FILE.csv]",
+		Short: "Turn a job trace of any form into arrival,duration,kind, and say what is in it",
+		Long: `Turn a job trace of any form into arrival,duration,kind, and say what is in it.
+
+Read are CSV and JSON, SWF, job lists of GitHub Actions and the Azure Functions trace, gzipped
+or not. --map names the columns or keys that have other names: two of arrival, duration and
+end, and kind. A unit after a colon says what plain numbers are: duration=exec_ms:ms.
+
+The trace goes to stdout or into --out, sorted, in seconds since the first arrival; what is in
+it goes to stderr. With --summary only that is printed, to stdout.`,
+		Example: `  simulate import jobs.json --out jobs.csv
+  simulate import requests.csv.gz --map arrival=created_at,duration=exec_ms:ms,kind=queue --summary
+  simulate import log.csv --map arrival=started,end=finished > jobs.csv`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return misuse("import takes one file with a job trace, and there are %d; write simulate import FILE", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.importTrace(cmd, args[0], &in) },
+	}
+	f := cmd.Flags()
+	f.Var(mapFlag(&in.columns), "map", "columns of the trace, when they have other names")
+	f.StringVar(&in.out, "out", "", "CSV file to write the trace to, instead of stdout")
+	f.BoolVar(&in.summary, "summary", false, "print what is in the trace, and the trace only into --out")
+	f.Var(formatFlag(&in.format, asTable, asJSON), "format", "how the summary is printed")
+	f.BoolVar(&in.quiet, "quiet", false, "no summary on stderr")
+	return cmd
+}
+
+func mapFlag(to *trace.Map) *value {
+	return &value{kind: "arrival=COL,duration=COL", set: func(s string) (err error) {
+		*to, err = trace.ParseMap(s)
+		return err
+	}}
+}
+
+// importTrace reads the file twice: once to the end before anything is written, so that a
+// bad row in the middle leaves nothing behind that looks like a trace.
+func (a *app) importTrace(cmd *cobra.Command, path string, in *importing) error {
+	if cmd.Flags().Changed("out") && in.out == "" {
+		return misuse("--out needs the name of a file")
+	}
+	if info, err := os.Stat(in.out); in.out != "" && err == nil && info.IsDir() {
+		return misuse("--out %s is a folder; name a file in it, for example --out %s", in.out, filepath.Join(in.out, "jobs.csv"))
+	}
+	profile, err := scenarios.ProfileTrace(path, in.columns)
+	if err != nil {
+		return err
+	}
+	var summary bytes.Buffer
+	if err := writeProfile(&summary, path, &profile, in.format); err != nil {
+		return err
+	}
+	switch {
+	case in.out != "":
+		err = saveTrace(path, in)
+	case !in.summary:
+		if err = scenarios.WriteTrace(a.stdout, path, in.columns); err != nil && !errors.As(err, new(*scenarios.Error)) {
+			err = fmt.Errorf("the trace cannot be written to stdout: %w", err)
+		}
+	}
+	switch {
+	case err != nil:
+		return err
+	case in.summary:
+		return a.show(&summary)
+	case !in.quiet:
+		_, err = a.stderr.Write(summary.Bytes())
+	}
+	return err
+}
+
+// saveTrace writes the trace into its file, which appears whole or not at all.
+func saveTrace(path string, in *importing) error {
+	var bad *scenarios.Error
+	err := saveAll(filepath.Dir(in.out), map[string]write{filepath.Base(in.out): func(w io.Writer) error {
+		err := scenarios.WriteTrace(w, path, in.columns)
+		errors.As(err, &bad)
+		return err
+	}})
+	if bad != nil {
+		return bad // The file changed since it was read first.
+	}
+	return err
+}

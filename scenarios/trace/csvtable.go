@@ -1,0 +1,88 @@
+package trace
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+)
+
+// table reads a CSV file with a header, row by row; it is for files that are read once and
+// kept, such as histories of faults and deploys.
+type table struct {
+	csvRows
+	names []string
+}
+
+// newTable takes the first line for the header.
+func newTable(l *lines) (*table, error) {
+	if _, err := l.nextFilled(); err == io.EOF {
+		return nil, &Error{File: l.file, Problem: "has only blank lines", Remedy: "write a header line and one row for each"}
+	} else if err != nil {
+		return nil, err
+	}
+	header, err := splitHeader(l)
+	if err != nil {
+		return nil, err
+	}
+	t := &table{csvRows: csvRows{lines: l, split: splitter{separator: header.separator}, columns: columns{count: len(header.cells)}}}
+	for i := range header.cells {
+		t.names = append(t.names, string(header.value(i)))
+	}
+	return t, nil
+}
+
+// column finds a column by its name in any case; -1 is none. Of two it takes the first.
+func (t *table) column(name string) int {
+	for i, have := range t.names {
+		if bytes.EqualFold([]byte(have), []byte(name)) {
+			return i
+		}
+	}
+	return -1
+}
+
+// need is column for one that must be there.
+func (t *table) need(name, remedy string) (int, error) {
+	if at := t.column(name); at >= 0 {
+		return at, nil
+	}
+	return 0, &Error{File: t.lines.file, Line: 1, Field: name, Problem: fmt.Sprintf("header has no column %s", name),
+		Remedy: fmt.Sprintf("%s; it has %s", remedy, listNames(t.names))}
+}
+
+// openText opens a file that may be gzipped; close is for the caller to call.
+func openText(path, what string) (l *lines, close func() error, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		e := openError(path, err)
+		e.Remedy = "check the path of the " + what
+		return nil, nil, e
+	}
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		file.Close()
+		return nil, nil, &Error{File: path, Problem: "is a directory", Remedy: "name one file inside it"}
+	}
+	if l, err = openLines(path, file); err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return l, file.Close, nil
+}
+
+// each shows every row: cell returns the text of a column, fail the error of one.
+func (t *table) each(look func(cell func(int) []byte, fail func(int, string, string) error) error) error {
+	fail := func(at int, problem, remedy string) error { return t.fail(at, t.names[at], problem, remedy) }
+	for {
+		err := t.record()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = look(t.split.value, fail)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
