@@ -14,7 +14,7 @@ RACE ?= $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 STATICCHECK ?= go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fmt bench fuzz cover cross determinism check simulate
+.PHONY: help build test lint fmt bench costs fuzz cover cross determinism check simulate
 
 help: ## List the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ fmt: ## Format every Go file
 
 bench: ## Run the benchmarks of the core: nanoseconds and allocations per event (BENCH=Step)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem ./protocol/... ./model/... ./sim/...
+
+costs: ## What full worlds of several sizes cost, in one table
+	go run ./cmd/bench sim
 
 fuzz: ## Run every fuzz target in turn (FUZZTIME=5m)
 	go run ./internal/arch/fuzz -time $(FUZZTIME)

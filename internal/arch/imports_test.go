@@ -87,7 +87,7 @@ var table = []row{
 		why: "plain rows go in, pictures come out; whoever measured them is somebody else",
 	},
 	{pkg: "cmd/simulate", any: true},
-	{pkg: "cmd/bench", any: true, future: true},
+	{pkg: "cmd/bench", any: true},
 	{
 		pkg: "internal/arch",
 		why: "it looks at the others from outside",
