@@ -69,7 +69,8 @@ func (m *Machine) firstKillAt(now, told Instant) Instant {
 }
 
 // countSignal keeps count of OS signals per number and reports which this one is: 1 for
-// the first, 0 for a repeat that counts with the one before it.
+// the first, 0 for a repeat that counts with the one before it. Workers that die of the
+// second signal die of one that follows at once as well.
 func (m *Machine) countSignal(now Instant, ev Event) uint8 {
 	if ev.Source != FromSignal {
 		return 0
@@ -78,7 +79,7 @@ func (m *Machine) countSignal(now Instant, ev Event) uint8 {
 		increment(&m.interrupts)
 		return m.interrupts
 	}
-	if m.termGroups > 0 && now < m.termAt.Add(signalWindow) {
+	if m.termGroups > 0 && now < m.termAt.Add(signalWindow) && !m.deviates(deviation.SecondSignalKills) {
 		return 0
 	}
 	increment(&m.termGroups)

@@ -36,7 +36,7 @@ const (
 	NeverDistrusts       // rule 10: trusts its lease until the broker says otherwise
 	SettlesOnce          // rule 11: sends the settling once and never again
 	SettleUnderWork      // rule 11: settles in the context that the stop cancels, so nothing is settled after it
-	SecondSignalKills    // rule 13: exits at the second SIGTERM, although platforms repeat it
+	SecondSignalKills    // rule 13: exits at the second SIGTERM, be it an instant after the first, although platforms repeat it
 	NoticeCountsAsSignal // rule 13: the SIGTERM after a preStop notice hurries
 	RunsUnknownVersion   // rule 14: runs a payload version it does not understand
 	UnknownDropped       // rule 14: forgets a job that it does not understand, and keeps the claim
