@@ -16,11 +16,12 @@ func TestLibraryHasTheDefaultFirst(t *testing.T) {
 	assert.Equal(t, []string{
 		"five-minute-lease",
 		"attempt-erosion", "broker-failover", "cancel-taken-for-final", "cancellation-contract",
-		"claim-after-stop", "crash-storm", "deaf-handlers", "deploys-eat-attempts",
+		"claim-after-stop", "crash-storm", "deaf-handlers", "deploys-eat-attempts", "drill",
 		"grace-shorter-than-job", "heartbeat-resurrects-lease", "heartbeat-stopped-at-stop", "lease-beyond-grace",
 		"lost-claim-answer", "mixed-kinds", "pause-past-lease", "poison-by-deploy",
 		"redone-effects", "release-after-takeover", "rolling-wave", "rollout-bounce",
-		"settle-under-cancelled-context", "three-minute-render", "two-loads", "unknown-kind-dropped",
+		"scale-in-busy-victim", "second-signal", "settle-under-cancelled-context", "spot-preemption",
+		"supervisor-shortens-grace", "three-minute-render", "two-loads", "unknown-kind-dropped",
 	}, Names())
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/scenarios"
 	"github.com/quiesce/quiesce/sim"
@@ -18,14 +19,18 @@ var begins = map[string]protocol.Duration{
 	"attempt-erosion": 4 * protocol.Hour, "deploys-eat-attempts": 90 * protocol.Minute,
 }
 
-// measured runs a library scenario once under one of its columns.
-func measured(t *testing.T, scenario, column string) map[string]float64 {
+// measured runs a library scenario once under one of its columns, with what its comments
+// propose to change.
+func measured(t *testing.T, scenario, column string, changes ...func(*model.Scenario)) map[string]float64 {
 	sc, err := scenarios.Load(scenario)
 	require.NoError(t, err)
 	require.Contains(t, sc.Policies, column, "the column is one of the file")
 	if span, ok := begins[scenario]; ok {
 		sc.Duration = span
 		sc.Warmup = min(sc.Warmup, span/10)
+	}
+	for _, change := range changes {
+		change(sc)
 	}
 	preset, under, err := sc.Under(column)
 	require.NoError(t, err)
@@ -74,6 +79,12 @@ func TestReportedFaultsAreThereUnderTheFaultySettingAndGoneUnderOurs(t *testing.
 		{"unknown-kind-dropped", "today", []symptom{{"stall_seconds_max", 1790, 180}, {"reclaimed_by_expiry", 50, 0}}},
 		{"redone-effects", "crash-only", []symptom{{"effects_applied_twice", 100, 0}, {"redone_executions", 50, 0}}},
 		{"poison-by-deploy", "solid-queue", []symptom{{"jobs_dead_lettered_by_interruptions", 100, 0}}},
+		{"spot-preemption", "crash-only", []symptom{{"stall_seconds_mean", 200, 5}, {"attempts_eroded", 50, 0}}},
+		{"spot-preemption", "finish-only", []symptom{{"stall_seconds_mean", 200, 5}, {"killed_at_grace", 20, 0}}},
+		{"scale-in-busy-victim", "crash-only", []symptom{{"stall_seconds_mean", 400, 60}, {"reclaimed_by_expiry", 50, 0}}},
+		{"scale-in-busy-victim", "finish-only", []symptom{{"stall_seconds_mean", 400, 60}, {"killed_at_grace", 50, 0}}},
+		{"second-signal", "today", []symptom{{"stall_seconds_mean", 200, 0}, {"leaked", 80, 0}, {"reclaimed_by_expiry", 80, 0}}},
+		{"drill", "drain", []symptom{{"jobs_stuck", 100, 0}, {"stall_seconds_mean", 600, 20}}},
 		{"rollout-bounce", "longest-waiting", []symptom{{"interruptions_per_job_per_deploy", 1.1, 1.05}}},
 	} {
 		t.Run(c.scenario+" under "+c.faulty, func(t *testing.T) {
@@ -87,6 +98,55 @@ func TestReportedFaultsAreThereUnderTheFaultySettingAndGoneUnderOurs(t *testing.
 			assert.Zero(t, ours["jobs_stuck"])
 		})
 	}
+}
+
+// TestADrilledDrainLosesNothingAndStallsForALeaseAtMost: what the killed drains leave behind
+// is what a crash leaves.
+func TestADrilledDrainLosesNothingAndStallsForALeaseAtMost(t *testing.T) {
+	crash, ours := measured(t, "drill", "crash-only"), measured(t, "drill", "hybrid")
+	assert.Positive(t, ours["reclaimed_by_expiry"], "drains are killed")
+	assert.Less(t, ours["reclaimed_by_expiry"], crash["reclaimed_by_expiry"]/4)
+	assert.LessOrEqual(t, ours["stall_seconds_max"], 70.0, "a lease of a minute, and a place in the queue")
+	assert.Zero(t, ours["effects_applied_twice"])
+}
+
+// TestIdleVictimsLeaveNothingToHandBack is the half of the remedy that the autoscaler has.
+func TestIdleVictimsLeaveNothingToHandBack(t *testing.T) {
+	idle := func(sc *model.Scenario) { sc.Faults.ScaleIn.IdleFirst = true }
+	for _, column := range []string{"crash-only", "finish-only", "hybrid"} {
+		random, first := measured(t, "scale-in-busy-victim", column), measured(t, "scale-in-busy-victim", column, idle)
+		assert.Less(t, first["interruptions"], random["interruptions"]/5, column)
+	}
+}
+
+// TestAGraceThatNobodyToldOfIsKeptByNoWayOfWaiting, and what helps: to hand back at once, or
+// to hear of it.
+func TestAGraceThatNobodyToldOfIsKeptByNoWayOfWaiting(t *testing.T) {
+	const scenario = "supervisor-shortens-grace"
+	for _, waits := range []string{"finish-only", "hybrid"} {
+		got := measured(t, scenario, waits)
+		assert.Greater(t, got["killed_at_grace"], 50.0, waits)
+		assert.Greater(t, got["stall_seconds_mean"], 200.0, waits)
+		assert.Zero(t, got["jobs_lost"]+got["jobs_stuck"]+got["effects_applied_twice"], waits)
+	}
+	told := measured(t, scenario, "hybrid", func(sc *model.Scenario) {
+		sc.Faults.Preempt = model.Preemption{Every: sc.Faults.Evict.Every, Notice: sc.Faults.Evict.Grace}
+		sc.Faults.Evict = model.Eviction{}
+	})
+	for name, got := range map[string]map[string]float64{"release-now": measured(t, scenario, "release-now"), "hybrid, told": told} {
+		assert.Greater(t, got["released"], 50.0, name)
+		assert.Zero(t, got["killed_at_grace"], name)
+		assert.Less(t, got["stall_seconds_mean"], 5.0, name)
+	}
+}
+
+// TestALaterSecondSignalHurriesAndHandsBack: a supervisor that means it is obeyed, at no loss.
+func TestALaterSecondSignalHurriesAndHandsBack(t *testing.T) {
+	later := func(sc *model.Scenario) { sc.Supervisor.Repeat = 5 * protocol.Second }
+	once, hurried := measured(t, "second-signal", "hybrid"), measured(t, "second-signal", "hybrid", later)
+	assert.Zero(t, once["released"])
+	assert.Greater(t, hurried["released"], 50.0)
+	assert.Less(t, hurried["stall_seconds_max"], 5.0)
 }
 
 // TestWhereAClaimIsAnAttemptDeploysKillHealthyJobsUnderEveryPolicy: a setting of the broker
