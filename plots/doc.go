@@ -1,5 +1,5 @@
 // Package plots draws what a sweep measured: curves with their confidence bands, and heat
-// maps. Plain rows go in, pictures come out.
+// maps; and what is in recorded input, as histograms. Plain rows go in, pictures come out.
 //
 // # What it promises
 //

@@ -67,3 +67,28 @@ type Cell struct {
 	Value float64
 	Bound bool // Value is a lower bound
 }
+
+// Bars is a figure of histograms, one below the other.
+type Bars struct {
+	Title   string
+	Caption []string
+	Panels  []BarPanel
+}
+
+// BarPanel counts what lies between edges, of which there is one more than there are values.
+// With labels, one per edge, all bars are equally wide; then the last edge may be infinite.
+// Without, the axis is even.
+type BarPanel struct {
+	Title  string
+	X, Y   Axis
+	Edges  []float64 // rising, from zero or more
+	Labels []string
+	Values []float64
+	Marks  []Mark
+}
+
+// Mark is a value of the horizontal axis with a name, such as a quantile.
+type Mark struct {
+	Name string
+	At   float64
+}

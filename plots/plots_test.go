@@ -26,6 +26,7 @@ var figures = map[string]func() Figure{
 	"one panel":   func() Figure { return sampleLines(1) },
 	"four panels": func() Figure { return sampleLines(4) },
 	"six panels":  func() Figure { return sampleLines(6) },
+	"bars":        func() Figure { return sampleBars() },
 	"one map":     func() Figure { return sampleHeat(1) },
 	"four maps":   func() Figure { return sampleHeat(4) },
 }

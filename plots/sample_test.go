@@ -2,6 +2,21 @@ package plots
 
 import "math"
 
+// sampleBars has bars of equal width under edges that are not, with zero, infinity and marks
+// at both, and bars along an even axis, one of them hardly there.
+func sampleBars() *Bars {
+	return &Bars{
+		Title: "What is in jobs.csv", Caption: []string{"10,012 jobs of 2 kinds.", "quiesce v0.1"},
+		Panels: []BarPanel{
+			{Title: "How long jobs run", X: Axis{Label: "duration"}, Y: Axis{Label: "jobs"},
+				Edges: []float64{0, 1, 3, 10, math.Inf(1)}, Labels: []string{"0s", "1s", "3s", "10s", "longer"}, Values: []float64{1, 0, 10_000, 11},
+				Marks: []Mark{{"median 5s", 5}, {"p99 2h", 7200}, {"least 0s", 0}}},
+			{Title: "When they arrive", X: Axis{"since the first arrival", Seconds}, Y: Axis{Label: "jobs per 1m"},
+				Edges: []float64{0, 60, 120, 180}, Values: []float64{2, 0, 1}},
+		},
+	}
+}
+
 // sampleLines is a figure with everything a figure can have: curves far apart and curves on
 // top of each other, zeros, gaps, lower bounds, one point without an interval, and theory.
 func sampleLines(panels int) *Lines {

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// Figure is what can be drawn: [*Lines] and [*Heat].
+// Figure is what can be drawn: [*Lines], [*Heat] and [*Bars].
 type Figure interface {
 	size() (wide, high vg.Length)
 	draw(page)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/quiesce/quiesce/plots"
 	"github.com/quiesce/quiesce/scenarios"
 	"github.com/quiesce/quiesce/scenarios/trace"
 )
@@ -34,7 +35,8 @@ or not. --map names the columns or keys that have other names: two of arrival, d
 end, and kind. A unit after a colon says what plain numbers are: duration=exec_ms:ms.
 
 The trace goes to stdout or into --out, sorted, in seconds since the first arrival; what is in
-it goes to stderr. With --summary only that is printed, to stdout.`,
+it goes to stderr. With --summary only that is printed, to stdout. Beside --out jobs.csv stand
+jobs.png and jobs.svg, a figure of how long the jobs run and when they arrive.`,
 		Example: `  simulate import jobs.json --out jobs.csv
   simulate import requests.csv.gz --map arrival=created_at,duration=exec_ms:ms,kind=queue --summary
   simulate import log.csv --map arrival=started,end=finished > jobs.csv`,
@@ -68,8 +70,8 @@ func (a *app) importTrace(cmd *cobra.Command, path string, in *importing) error 
 	if cmd.Flags().Changed("out") && in.out == "" {
 		return misuse("--out needs the name of a file")
 	}
-	if info, err := os.Stat(in.out); in.out != "" && err == nil && info.IsDir() {
-		return misuse("--out %s is a folder; name a file in it, for example --out %s", in.out, filepath.Join(in.out, "jobs.csv"))
+	if err := checkTraceOut(in.out); err != nil {
+		return err
 	}
 	profile, err := scenarios.ProfileTrace(path, in.columns)
 	if err != nil {
@@ -81,7 +83,7 @@ func (a *app) importTrace(cmd *cobra.Command, path string, in *importing) error 
 	}
 	switch {
 	case in.out != "":
-		err = saveTrace(path, in)
+		err = saveTrace(path, in, &profile)
 	case !in.summary:
 		if err = scenarios.WriteTrace(a.stdout, path, in.columns); err != nil && !errors.As(err, new(*scenarios.Error)) {
 			err = fmt.Errorf("the trace cannot be written to stdout: %w", err)
@@ -98,16 +100,49 @@ func (a *app) importTrace(cmd *cobra.Command, path string, in *importing) error 
 	return err
 }
 
-// saveTrace writes the trace into its file, which appears whole or not at all.
-func saveTrace(path string, in *importing) error {
+// checkTraceOut refuses an --out that nothing can be written to, before a long trace is read.
+func checkTraceOut(out string) error {
+	if out == "" {
+		return nil
+	}
+	if info, err := os.Stat(out); err == nil && info.IsDir() {
+		return misuse("--out %s is a folder; name a file in it, for example --out %s", out, filepath.Join(out, "jobs.csv"))
+	}
+	names := []string{filepath.Base(out)}
+	for _, format := range figureFormats {
+		figure := figureName(out, format)
+		if figure == names[0] {
+			return misuse("--out %s is what the figure beside the trace is called; name a CSV file, for example --out %s", out, filepath.Join(filepath.Dir(out), figureName(out, "csv")))
+		}
+		names = append(names, figure)
+	}
+	return checkFiles(filepath.Dir(out), names...)
+}
+
+// saveTrace writes the trace and its figure. All files appear whole or none does.
+func saveTrace(path string, in *importing, p *trace.Profile) error {
 	var bad *scenarios.Error
-	err := saveAll(filepath.Dir(in.out), map[string]write{filepath.Base(in.out): func(w io.Writer) error {
+	figure := profileFigure(path, p, in.repeat(path))
+	files := map[string]write{filepath.Base(in.out): func(w io.Writer) error {
 		err := scenarios.WriteTrace(w, path, in.columns)
 		errors.As(err, &bad)
 		return err
-	}})
+	}}
+	for _, format := range figureFormats {
+		files[figureName(in.out, format)] = func(w io.Writer) error { return plots.Write(w, figure, format) }
+	}
+	err := saveAll(filepath.Dir(in.out), files)
 	if bad != nil {
 		return bad // The file changed since it was read first.
 	}
 	return err
+}
+
+// repeat is the command that imports the same again.
+func (in *importing) repeat(path string) string {
+	command := "simulate import " + quote(path)
+	if columns := in.columns.String(); columns != "" {
+		command += " --map " + quote(columns)
+	}
+	return command + " --out " + quote(in.out)
 }

@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -42,7 +44,70 @@ func TestImportIntoAFileIsAllOrNothing(t *testing.T) {
 	after, err := os.ReadFile(out)
 	require.NoError(t, err)
 	assert.Equal(t, string(text), string(after), "a bad row in the middle leaves the file alone")
-	assert.Equal(t, []string{"jobs.csv"}, names(t, filepath.Dir(out)))
+	assert.Equal(t, []string{"jobs.csv", "jobs.png", "jobs.svg"}, names(t, filepath.Dir(out)))
+}
+
+func TestImportDrawsTheTraceBesideItsFile(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "jobs.csv")
+	draw := func() (svg, png string) {
+		invoke(t.Context(), "import", jobList, "--out", out, "--quiet")
+		s, err := os.ReadFile(filepath.Join(dir, "jobs.svg"))
+		require.NoError(t, err)
+		p, err := os.ReadFile(filepath.Join(dir, "jobs.png"))
+		require.NoError(t, err)
+		return string(s), string(p)
+	}
+	svg, png := draw()
+	for _, want := range []string{
+		">What is in jobs.json<", ">How long jobs run<", ">median 45.0s<", ">p99 6m40s<", ">When they arrive<", ">jobs per 1m<",
+		"58 jobs of 3 kinds", "2 rows were skipped", "simulate import testdata/jobs.json",
+	} {
+		assert.Contains(t, svg, want)
+	}
+	assert.True(t, strings.HasPrefix(png, "\x89PNG"))
+	again, pngAgain := draw()
+	assert.True(t, svg == again && png == pngAgain, "the same trace, the same bytes")
+
+	r := invoke(t.Context(), "import", "testdata/bad-jobs.json", "--out", filepath.Join(dir, "bad.csv"))
+	assert.Equal(t, exitMisuse, r.status)
+	invoke(t.Context(), "import", jobList, "--summary")
+	assert.Equal(t, []string{"jobs.csv", "jobs.png", "jobs.svg"}, names(t, dir), "no trace, no figure")
+}
+
+func TestImportSeesBeforeItReadsWhetherItsFilesCanBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "jobs.svg"), 0o755))
+	for out, want := range map[string]string{
+		filepath.Join(dir, "jobs.csv"):  "jobs.svg in it is a folder, where a file is to be written",
+		filepath.Join(dir, "day.png"):   "is what the figure beside the trace is called; name a CSV file, for example --out " + filepath.Join(dir, "day.csv"),
+		filepath.Join(jobList, "a.csv"): "is not a folder; name a folder to write into",
+	} {
+		r := invoke(t.Context(), "import", "testdata/bad-jobs.json", "--out", out)
+		assert.Equal(t, exitMisuse, r.status, out)
+		assert.Contains(t, r.stderr, want)
+		assert.NotContains(t, r.stderr, "bad-jobs.json", "the trace is not read")
+		assert.Empty(t, r.stdout)
+	}
+	assert.Equal(t, []string{"jobs.svg"}, names(t, dir))
+}
+
+func TestLongTracesAreDrawnInDays(t *testing.T) {
+	week := trace.Series{Step: 6 * time.Hour, Jobs: make([]int, 28)}
+	panel := arrivalPanel(&week)
+	assert.Equal(t, "days since the first arrival", panel.X.Label)
+	assert.Equal(t, 7.0, panel.Edges[28])
+	assert.Equal(t, "jobs per 6h", panel.Y.Label)
+	day := trace.Series{Step: 30 * time.Minute, Jobs: make([]int, 48)}
+	assert.Equal(t, 86400.0, arrivalPanel(&day).Edges[48])
+}
+
+func TestJobsBeyondTheLastEdgeAreDrawnAsLonger(t *testing.T) {
+	p := trace.Profile{Durations: []trace.Bar{{From: 30 * 24 * time.Hour, To: 100 * 24 * time.Hour, Jobs: 1}, {From: 100 * 24 * time.Hour, Jobs: 2}}}
+	panel := durationPanel(&p)
+	assert.Equal(t, []string{"30d", "100d", "longer"}, panel.Labels)
+	assert.True(t, math.IsInf(panel.Edges[2], 1))
+	assert.Equal(t, []float64{1, 2}, panel.Values)
 }
 
 func TestImportSummaryAsJSON(t *testing.T) {

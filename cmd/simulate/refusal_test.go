@@ -62,7 +62,7 @@ func TestRefusals(t *testing.T) {
 		{"import of a scenario", "import " + tiny, tiny + ":1:1: header has no column arrival"},
 		{"import into a folder", "import x.csv --out testdata", "name a file in it, for example --out testdata/jobs.csv"},
 		{"import into nothing", "import x.csv --out=", "needs the name of a file"},
-		{"import below a file", "import testdata/jobs.json --out " + file + "/jobs.csv", "not a directory"},
+		{"import below a file", "import testdata/jobs.json --out " + file + "/jobs.csv", "is not a folder; name a folder to write into"},
 		{"import with a bad row", "import testdata/bad-jobs.json", `testdata/bad-jobs.json:2:57: end "2024-11-15T16:57:40Z" is before arrival`},
 		{"import as CSV", "import testdata/jobs.json --format csv", "use one of table, json"},
 		{"missing manifest", "compare --manifest no-such-file.yaml", "no-such-file.yaml"},
