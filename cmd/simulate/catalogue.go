@@ -76,7 +76,7 @@ var catalogue = []group{
 		{"surplus", "surplus jobs sent back", asCount, inFull},
 		{"timeouts", "timeouts", asCount, ifAny},
 		{"failures", "failures", asCount, ifAny},
-		{"jobs_cancelled", "jobs cancelled by an operator", asCount, ifAny},
+		{"jobs_cancelled", "jobs cancelled for good", asCount, ifAny},
 	}},
 	{"How interrupted jobs come back", []line{
 		{"released", "handed back by their worker", asCount, ifAny},

@@ -211,12 +211,21 @@ func compareMeans(base, other, diff *lab.Estimate) string {
 	}
 	switch ratio := other.Mean / base.Mean; {
 	case ratio >= 1.995:
-		return threeDigits(ratio) + "× higher"
+		return times(ratio) + " higher"
 	case ratio > 1:
 		return percent(ratio-1) + " higher"
 	case ratio > 1/1.995:
 		return percent(1-ratio) + " lower"
 	default:
-		return threeDigits(1/ratio) + "× lower"
+		return times(1/ratio) + " lower"
 	}
+}
+
+// times writes a ratio. Beyond a thousand one side is next to nothing, and digits would
+// pretend to know how little.
+func times(ratio float64) string {
+	if ratio > 1000 {
+		return ">1,000×"
+	}
+	return threeDigits(ratio) + "×"
 }

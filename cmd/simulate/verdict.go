@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/sim/lab"
 )
 
@@ -46,13 +47,48 @@ func judge(results *lab.Results) verdict {
 	switch {
 	case v.Tied == 1:
 		out.winner = v.Order[0].Policy
-		out.text = fmt.Sprintf("Least delay per job: %s, clearly less than %s.", best[0], and(rest))
+		out.text = fmt.Sprintf("Least delay per job: %s, clearly less than %s.", best[0], and(rest)) + price(results, out.winner)
 	case len(rest) == 0:
 		out.text = fmt.Sprintf("No winner is named: by delay per job %s cannot be told apart.", and(best))
 	default:
 		out.text = fmt.Sprintf("No winner is named: by delay per job %s cannot be told apart; %s clearly worse than the first.", and(best), isAre(rest))
 	}
 	return out
+}
+
+// price says what the winner did to its jobs that another policy did less of: delay is not
+// everything that a job has to suffer.
+func price(results *lab.Results, winner string) string {
+	var paid []string
+	for _, harm := range []struct {
+		count meter.Count
+		words string
+	}{
+		{meter.OverlappingExecutions, "executions beside another of the same job"},
+		{meter.JobsCancelled, "jobs cancelled for good"},
+		{meter.JobsDeadLettered, "jobs dead-lettered"},
+		{meter.JobsLost, "jobs lost"},
+	} {
+		var own int64
+		least := int64(math.MaxInt64)
+		for p, name := range results.Policies {
+			var n int64
+			for _, row := range results.Rows[p] {
+				n += row.Counts[harm.count]
+			}
+			if name == winner {
+				own = n
+			}
+			least = min(least, n)
+		}
+		if own > least {
+			paid = append(paid, fmt.Sprintf("%s %s", count(float64(own)), harm.words))
+		}
+	}
+	if len(paid) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" In all runs it cost %s.", and(paid))
 }
 
 func idleInWords(idle []lab.Meeting) string {
