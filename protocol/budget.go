@@ -28,6 +28,23 @@ func plan(now, killAt Instant, reserve Duration) budget {
 	return b
 }
 
+// reserve returns how much of what is left is kept for settling, flush and exit. When what
+// runs could not be undone beside all of it, it gives way, down to half of what is left: a
+// job that is not undone is parked until somebody looks at it, which is worse than a late
+// answer or a log line that is not flushed.
+func (m *Machine) reserve(now, killAt Instant) Duration {
+	var need Duration
+	for i := range m.slots {
+		switch s := &m.slots[i]; s.state {
+		case SlotRunning, SlotCancelled, SlotUndoing:
+			k := &m.cfg.Kinds[s.kind]
+			need = max(need, Duration(Instant(k.Gap).Add(k.Undo)))
+		}
+	}
+	left := max(killAt.Sub(now), 0)
+	return min(m.cfg.Reserve, max(left-need, left/2))
+}
+
 // cancelAt returns when a handler of a kind must be cancelled so that it can notice, undo
 // and be settled in time.
 func (m *Machine) cancelAt(kind Kind) Instant {
@@ -44,7 +61,7 @@ func (m *Machine) undoUntil(now Instant, kind Kind) Instant {
 // moves no other instant away: the slice that runs already would else be begun afresh, at
 // the expense of the exit.
 func (m *Machine) rebase(now, killAt Instant) {
-	b, old := plan(now, killAt, m.cfg.Reserve), m.budget
+	b, old := plan(now, killAt, m.reserve(now, killAt)), m.budget
 	if killAt <= old.killAt {
 		b.undoBy = min(b.undoBy, old.undoBy)
 		b.settleBy = min(b.settleBy, old.settleBy)

@@ -62,3 +62,26 @@ func TestANearerKillMovesNoInstantAway(t *testing.T) {
 		m.mustHold()
 	})
 }
+
+// A reserve that left no time to undo would park every job that a short notice interrupts.
+func TestTheReserveGivesWayToUndoDownToHalfOfWhatIsLeft(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		left Duration
+		undo Duration // from now on; the reserve is 5 s, gap and undo need 3 s
+	}{
+		{"both fit", 20 * Second, 15 * Second},
+		{"exactly", 8 * Second, 3 * Second},
+		{"the reserve gives way", 7 * Second, 3 * Second},
+		{"down to half", 6 * Second, 3 * Second},
+		{"then undo is cut as well", 4 * Second, 2 * Second},
+		{"nothing", 0, 0},
+	} {
+		s := occupied(plainKind)
+		s.do(StopBySignal(SIGTERM, s.now.Add(c.left)))
+		require.Equal(t, s.now.Add(c.undo), s.m.budget.undoBy, c.name)
+	}
+	idle := newStage(1, nil).serve()
+	idle.do(StopBySignal(SIGTERM, idle.now.Add(4*Second)))
+	require.Equal(t, idle.now, idle.m.budget.undoBy, "where nothing runs, nothing gives way")
+}

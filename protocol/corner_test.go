@@ -217,3 +217,62 @@ func TestAnEarlyRoundCallsNothingMissed(t *testing.T) {
 	require.EqualValues(t, 1, s.m.slots[0].missed)
 	require.Zero(t, s.m.slots[1].missed)
 }
+
+// What follows pins down single words of the rules that the tables and stories leave open.
+
+func TestAHurryNeverMovesSIGKILLAway(t *testing.T) {
+	s := newStage(2, nil).serve().grant(1, lengthyKind).grant(2, plainKind) // one would need an hour to undo
+	s.do(StopBySignal(SIGTERM, s.now.Add(10*Second)))
+	killAt := s.m.KillAt()
+	s.now = s.now.Add(1500 * Millisecond)
+	s.do(StopBySignal(SIGTERM, Never))
+	require.Equal(t, SlotCancelled, s.m.slots[1].state, "the second group of SIGTERM hurries")
+	require.LessOrEqual(t, s.m.KillAt(), killAt)
+}
+
+func TestAnErrorInADrainBeforeAnyCancelIsAFailure(t *testing.T) {
+	s := occupied(plainKind)
+	s.do(StopBySignal(SIGTERM, Never), Returned(0, ReturnedError, true))
+	require.Equal(t, Fail, s.m.slots[0].verb)
+}
+
+func TestGrantsBeyondWhatWasAskedForGoBackThoughASlotIsFree(t *testing.T) {
+	s := newStage(2, nil).serve().grant(1, plainKind) // one slot is taken, one job is asked for
+	require.Equal(t, int32(1), s.m.requests[0].want)
+	s.do(Returned(0, ReturnedNil, true), Settled(0, 1, 10, OK)) // now both are free
+	seq := s.m.requests[0].seq
+	s.do(GrantedJob(0, seq, 2, 20, plainKind, 1, 0))
+	s.do(GrantedJob(0, seq, 3, 30, plainKind, 1, 0))
+	running := 0
+	for i := range s.m.slots {
+		if s.m.slots[i].state == SlotRunning {
+			running++
+		}
+	}
+	require.Equal(t, 1, running)
+}
+
+func TestARequestThatNobodyAnsweredIsNotACleanExit(t *testing.T) {
+	s := newStage(1, nil).serve()
+	s.do(StopBySignal(SIGTERM, Never)) // the withdrawal is never answered
+	for s.m.Phase() != PhaseGone {
+		s.now = s.m.Deadline()
+		s.do(Event{})
+	}
+	require.Equal(t, ExitUnsettled, s.m.Status())
+}
+
+func TestResumeInBootingForgetsTheQuietThatWasAskedFor(t *testing.T) {
+	s := newStage(1, nil)
+	s.do(Event{Kind: QuietAsked}, Event{Kind: ResumeAsked}, RegisteredAs(1, OK))
+	require.Equal(t, PhaseServing, s.m.Phase())
+}
+
+func TestACursorOfALostClaimIsNotStoredWithAnOfferedResult(t *testing.T) {
+	s := occupied(plainKind)
+	s.do(SaveCursor(0, 7, false), Renewed(0, 1, 10, Expired, s.now, 0))
+	require.Equal(t, SlotZombie, s.m.slots[0].state)
+	s.do(Returned(0, ReturnedNil, true))
+	require.Equal(t, SlotSettling, s.m.slots[0].state, "the result is offered")
+	require.Zero(t, s.m.slots[0].cursor)
+}
