@@ -23,6 +23,22 @@ func (r *reader) jobs(j *jobsKeys, grace protocol.Duration) ([]model.Job, model.
 	return list, nil
 }
 
+// mostJobs is how many jobs of a kind one run may bring. A run of so many takes hours.
+const mostJobs = 1e9
+
+// countJobs refuses rates that are a slip of the keyboard: their run would never end.
+func (r *reader) countJobs(j *jobsKeys, s *model.Scenario) {
+	for i := range j.kinds {
+		a := &j.kinds[i].Arrivals
+		if a.table == nil {
+			continue
+		}
+		if n := float64(s.Duration) / a.table.Moments().Mean; n > mostJobs {
+			r.fail(a.place, fmt.Sprintf("brings %.3g jobs within duration %v, more than %.0g", n, s.Duration, float64(mostJobs)), "lower the rate or shorten duration")
+		}
+	}
+}
+
 // recorded gives every kind of a trace the same behaviour.
 func (r *reader) recorded(t *traceKeys, grace protocol.Duration) ([]model.Job, model.Trace) {
 	path := r.path(t.Trace.value)

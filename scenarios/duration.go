@@ -43,6 +43,9 @@ func (d *duration) read(r *reader, k key, p place) {
 	if problem == "" && v == 0 && k.positive {
 		problem, remedy = text+" is not positive", "write a duration above zero, for example 30s"
 	}
+	if least, _, _ := parseDuration(k.shortest); problem == "" && v > 0 && v < least {
+		problem, remedy = text+" is too short for a simulation to get anywhere", "write at least "+k.shortest
+	}
 	if problem != "" {
 		r.fail(p, problem, remedy)
 		return

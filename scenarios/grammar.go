@@ -7,6 +7,7 @@ package scenarios
 //	derived   the default in words, where it follows from other keys (resolve.go)
 //	required  the key must be written once its mapping is
 //	positive  zero makes no sense; least and most bound a count
+//	shortest  the least of an interval whose events are simulated one by one
 //	choices   the words of a choice
 
 // document is a scenario file.
@@ -36,7 +37,7 @@ type queueKeys struct {
 	place
 	Preset      queueName `key:"preset" about:"a real queue whose settings are taken; what is written beside it is changed"`
 	Lease       duration  `key:"lease" positive:"" default:"5m" about:"a claim is lost when it was not renewed for this long (also: visibility timeout)"`
-	Heartbeat   duration  `key:"heartbeat" positive:"" derived:"a third of the lease" about:"between two renewals"`
+	Heartbeat   duration  `key:"heartbeat" positive:"" shortest:"1ms" derived:"a third of the lease" about:"between two renewals"`
 	Margin      duration  `key:"margin" positive:"" derived:"a fiftieth of the lease, at most 1s" about:"a worker stops trusting its lease this much before the end"`
 	Drift       drift     `key:"drift" default:"0" about:"how far apart the workers expect clocks to run"`
 	LongPoll    duration  `key:"long_poll" positive:"" default:"20s" about:"how long a claim request may wait for a job"`
@@ -126,7 +127,7 @@ type rolloutKeys struct {
 
 type deployKeys struct {
 	place
-	Every duration    `key:"every" positive:"" about:"one deploy in every such interval"`
+	Every duration    `key:"every" positive:"" shortest:"1s" about:"one deploy in every such interval"`
 	At    instantList `key:"at" about:"instants since the start, for example [10m, 40m]"`
 	Count count       `key:"count" least:"1" derived:"no limit" about:"so many deploys of those by every"`
 	Trace text        `key:"trace" about:"a CSV file with a column time: offsets since the start, or dates, of which the first is the start; relative to this file"`
@@ -137,7 +138,7 @@ type faultKeys struct {
 	place
 	Crash struct {
 		place
-		MTBF duration `key:"mtbf" required:"" positive:"" about:"the mean time between two crashes of one worker, for example 48h"`
+		MTBF duration `key:"mtbf" required:"" positive:"" shortest:"1s" about:"the mean time between two crashes of one worker, for example 48h"`
 	} `key:"crash" about:"a worker process dies"`
 	Pause     spellKeys `key:"pause" about:"a worker process stands still while its clock runs on"`
 	Partition spellKeys `key:"partition" about:"nothing passes between one worker and the broker"`
@@ -147,7 +148,7 @@ type faultKeys struct {
 	} `key:"slow" about:"the broker answers late"`
 	Failover struct {
 		place
-		Every   duration `key:"every" required:"" positive:"" about:"the mean time between two, for example 24h"`
+		Every   duration `key:"every" required:"" positive:"" shortest:"1s" about:"the mean time between two, for example 24h"`
 		Forgets duration `key:"forgets" required:"" about:"the writes of this long are lost, for example 500ms"`
 	} `key:"failover" about:"the broker fails over and forgets its last writes"`
 	Drift    drift    `key:"drift" default:"0" about:"how far the workers' clocks really run apart"`
@@ -155,17 +156,17 @@ type faultKeys struct {
 	Liveness duration `key:"liveness" positive:"" derived:"never" about:"a draining worker fails its liveness probe and is killed this long after the stop signal"`
 	Eviction struct {
 		place
-		Every duration `key:"every" required:"" positive:"" about:"the mean time between two of one worker, for example 24h"`
+		Every duration `key:"every" required:"" positive:"" shortest:"1s" about:"the mean time between two of one worker, for example 24h"`
 		Grace duration `key:"grace" required:"" about:"what the node leaves of the configured grace, for example 10s"`
 	} `key:"eviction" about:"the node stops a worker with less grace than it was told: eviction, node shutdown, forced delete"`
 	Preemption struct {
 		place
-		Every  duration `key:"every" required:"" positive:"" about:"the mean time between two of one worker, for example 24h"`
+		Every  duration `key:"every" required:"" positive:"" shortest:"1s" about:"the mean time between two of one worker, for example 24h"`
 		Notice duration `key:"notice" required:"" about:"from the notice to the end of the machine, for example 2m"`
 	} `key:"preemption" about:"a worker is told that its machine will be taken away, and then it is: spot instances"`
 	ScaleIn struct {
 		place
-		Every   duration `key:"every" required:"" positive:"" about:"between two, for example 1h"`
+		Every   duration `key:"every" required:"" positive:"" shortest:"1s" about:"between two, for example 1h"`
 		Workers count    `key:"workers" required:"" least:"1" about:"so many workers are stopped"`
 		Back    duration `key:"back" required:"" positive:"" about:"so much later as many are started again, for example 10m"`
 		Victims choice   `key:"victims" choices:"random|idle" default:"random" about:"idle: those that work on nothing go first"`
@@ -181,7 +182,7 @@ type faultKeys struct {
 
 type spellKeys struct {
 	place
-	Every  duration     `key:"every" required:"" positive:"" about:"the mean time between two, for example 6h"`
+	Every  duration     `key:"every" required:"" positive:"" shortest:"1s" about:"the mean time between two, for example 6h"`
 	Length distribution `key:"length" required:"" about:"how long each lasts, for example 30s"`
 }
 

@@ -62,6 +62,7 @@ func (r *reader) scenario(d *document) *model.Scenario {
 	s.Fleet = r.fleet(d, replicas)
 	r.stopsOfNodes(&d.Faults, s)
 	s.Jobs, s.Trace = r.jobs(&d.Jobs, s.Supervisor.WorkerGrace())
+	r.countJobs(&d.Jobs, s)
 	s.Deploys = r.deploys(&d.Deploys, s.Duration)
 	s.Faults.Trace = r.faultTrace(&d.Faults.Trace, s.Duration)
 	return s

@@ -15,6 +15,7 @@ type key struct {
 	derived  string // the default in words, where it depends on other keys
 	required bool   // within its mapping, once that is written
 	positive bool   // zero makes no sense
+	shortest string // the least that can be simulated in reasonable time; empty for no limit
 	least    int    // of counts
 	most     int    // of counts; 0 is no limit
 	choices  []string
@@ -45,7 +46,7 @@ func keysOf(mapping reflect.Type) []key {
 		}
 		keys = append(keys, key{
 			name: name, about: f.Tag.Get("about"), def: f.Tag.Get("default"), derived: f.Tag.Get("derived"),
-			required: has(f, "required"), positive: has(f, "positive"), least: number(f, "least"), most: number(f, "most"),
+			required: has(f, "required"), positive: has(f, "positive"), shortest: f.Tag.Get("shortest"), least: number(f, "least"), most: number(f, "most"),
 			choices: strings.FieldsFunc(f.Tag.Get("choices"), func(r rune) bool { return r == '|' }), field: []int{i},
 		})
 	}

@@ -22,6 +22,7 @@ func RareRate(count, trials, variance, mean float64) (lo, hi float64) {
 	if count == 0 {
 		return 0, math.Min(3/trials, 1)
 	}
+	trials = math.Max(trials, count)           // jobs of the warm-up may be among those that are counted
 	if spread := variance / mean; spread > 1 { // also not NaN
 		count, trials = count/spread, trials/spread
 	}

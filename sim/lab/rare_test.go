@@ -20,6 +20,7 @@ func TestRareRates(t *testing.T) {
 		{"Wilson's own", 1, 10, nan, 0.1, 0.01788, 0.40415},
 		{"no wider for spreading less than chance", 1, 10, 0.01, 0.1, 0.01788, 0.40415},
 		{"all of them", 10, 10, nan, 1, 0.72247, 1},
+		{"more than there were trials, for some are of the warm-up", 12, 10, nan, 1.2, 0.75751, 1},
 		{"no trials", 0, 0, nan, 0, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
