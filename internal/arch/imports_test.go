@@ -58,7 +58,7 @@ var table = []row{
 		why: "the hunt runs worlds of the simulator",
 	},
 	{
-		pkg: "sim/lab", ours: []string{"model", "model/dist", "model/meter", "sim"}, others: []string{"gonum.org/v1/gonum"},
+		pkg: "sim/lab", ours: []string{"model", "model/dist", "model/meter", "protocol", "sim"}, others: []string{"gonum.org/v1/gonum"},
 		why: "the lab makes statistics of replications; what they are of is said in plain values",
 	},
 	{

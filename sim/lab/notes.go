@@ -7,6 +7,7 @@ import (
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/meter"
+	"github.com/quiesce/quiesce/protocol"
 )
 
 // Notes says in sentences what a reader of the numbers must know.
@@ -30,6 +31,9 @@ func (r *Results) Notes() []string {
 		if n := total(p, meter.JobsStuck); n > 0 {
 			notes = append(notes, fmt.Sprintf("under %s %d jobs are claimed by workers that are gone, and nothing frees them; their stalls are counted to the end of the run and marked ≥", name, n))
 		}
+	}
+	if len(r.Seeds) > 0 && total(0, meter.JobsEnqueued) == 0 {
+		notes = append(notes, fmt.Sprintf("no job arrived after the warm-up of %v, so nothing about jobs is measured; shorten it, or give jobs that arrive later", protocol.Duration(r.Setting.Warmup)))
 	}
 	if len(r.Seeds) > 0 && total(0, meter.Rollouts) == 0 {
 		notes = append(notes, "no deploy fell into the measured part of the run")

@@ -14,6 +14,7 @@ import (
 // counted returns a row with some counters set.
 func counted(counts map[meter.Count]int64) *meter.Row {
 	r := &meter.Row{}
+	r.Counts[meter.JobsEnqueued] = 100
 	for c, n := range counts {
 		r.Counts[c] = n
 	}
@@ -40,6 +41,10 @@ func TestNotesSayWhatAReaderMustKnow(t *testing.T) {
 		{"nobody was ever told to stop", []string{"hybrid"},
 			[][]*meter.Row{{counted(map[meter.Count]int64{meter.Rollouts: 1}), counted(map[meter.Count]int64{meter.Rollouts: 1})}}, 2, "no process was told to stop"},
 		{"no deploy", []string{"hybrid"}, [][]*meter.Row{{counted(nil), counted(nil)}}, 2, "no deploy"},
+		{"every job before the warm-up was over", []string{"hybrid"}, func() [][]*meter.Row {
+			row := counted(map[meter.Count]int64{meter.JobsEnqueued: 0, meter.Rollouts: 2, meter.Stops: 8})
+			return [][]*meter.Row{{row, row}}
+		}(), 2, "no job arrived after the warm-up"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := &Results{Policies: c.policies, Rows: c.rows, Asked: c.asked}
