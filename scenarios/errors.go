@@ -3,7 +3,8 @@ package scenarios
 import (
 	"fmt"
 	"strings"
-	"unicode"
+
+	"github.com/quiesce/quiesce/internal/excerpt"
 )
 
 // Error says what is wrong with a scenario, where, and what to write instead. Every error of
@@ -39,7 +40,7 @@ func (e *Error) Error() string {
 		b.WriteString("; " + e.Remedy)
 	}
 	if e.Line > 0 {
-		text, caret := excerpt(e.Source, e.Column)
+		text, caret := excerpt.Around(e.Source, e.Column)
 		b.WriteString("\n    " + text + "\n    " + strings.Repeat(" ", caret) + "^")
 	}
 	return b.String()
@@ -47,28 +48,3 @@ func (e *Error) Error() string {
 
 // Unwrap returns the error of package trace or manifest that this one passes on, if it does.
 func (e *Error) Unwrap() error { return e.cause }
-
-// excerptWidth keeps the caret in sight when the line is a whole file in flow style.
-const excerptWidth = 100
-
-// excerpt cuts a window around column out of line and tells how far in the caret goes. Tabs
-// and unprintable characters become single cells, so that the caret stays under its column.
-func excerpt(line string, column int) (text string, caret int) {
-	runes := []rune(line)
-	caret = min(max(column-1, 0), len(runes))
-	start := 0
-	if caret > excerptWidth*3/4 {
-		start = caret - excerptWidth/2
-	}
-	end := min(len(runes), start+excerptWidth)
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\t':
-			return ' '
-		case !unicode.IsPrint(r):
-			return '?'
-		}
-		return r
-	}, string(runes[start:end]))
-	return strings.TrimRight(text, " "), caret - start
-}

@@ -240,13 +240,3 @@ func TestChancesAreReadExactly(t *testing.T) {
 		}
 	})
 }
-
-func TestNearestSuggestsOnlyWhatIsNear(t *testing.T) {
-	words := []string{"lease", "heartbeat", "max_failures", "at"}
-	for misspelt, want := range map[string]string{
-		"leese": "lease", "laese": "lease", "hearbeat": "heartbeat", "max_failure": "max_failures", "maxfailures": "max_failures",
-		"ta": "at", "zebra": "", "x": "", "": "",
-	} {
-		assert.Equal(t, want, nearest(misspelt, words), misspelt)
-	}
-}

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/quiesce/quiesce/internal/spelling"
 )
 
 // reader decodes the YAML tree by the table of keys. It goes on after a problem, so that the
@@ -156,7 +158,7 @@ func (r *reader) pairs(p place, valid []string) []entry {
 
 func unknown(word string, valid []string) string {
 	list := "valid are " + strings.Join(valid, ", ")
-	if near := nearest(word, valid); near != "" {
+	if near := spelling.Nearest(word, valid); near != "" {
 		return "did you mean " + near + "? " + list
 	}
 	return list

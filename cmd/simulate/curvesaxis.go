@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quiesce/quiesce/internal/spelling"
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/plots"
@@ -113,7 +114,7 @@ func metricsFlag(c *sweep) *value {
 // suggestMetric names the metrics that may be meant; all of them would fill a screen.
 func suggestMetric(name string, known []string) string {
 	const list = "simulate run SCENARIO --policy P lists all"
-	if w := nearest(name, known); w != "" {
+	if w := spelling.Nearest(name, known); w != "" {
 		return fmt.Sprintf("did you mean %s? (%s)", w, list)
 	}
 	var like []string

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/quiesce/quiesce/internal/spelling"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/sim/lab"
 )
@@ -77,9 +78,9 @@ func TestQuote(t *testing.T) {
 
 func TestSuggestions(t *testing.T) {
 	words := []string{"hybrid", "drain", "none"}
-	assert.Equal(t, "hybrid", nearest("hybird", words))
-	assert.Equal(t, "", nearest("kubernetes", words))
-	assert.Equal(t, "", nearest("", words))
+	assert.Equal(t, "hybrid", spelling.Nearest("hybird", words))
+	assert.Equal(t, "", spelling.Nearest("kubernetes", words))
+	assert.Equal(t, "", spelling.Nearest("", words))
 }
 
 // newRare writes so many events of a kind that should not happen, of 2.6 million jobs.

@@ -62,12 +62,12 @@ var table = []row{
 		why: "the lab makes statistics of replications; what they are of is said in plain values",
 	},
 	{
-		pkg: "scenarios", ours: []string{"model", "model/dist", "protocol", "scenarios/manifest", "scenarios/trace"},
+		pkg: "scenarios", ours: []string{"internal/excerpt", "internal/spelling", "model", "model/dist", "protocol", "scenarios/manifest", "scenarios/trace"},
 		others: []string{"go.yaml.in/yaml/v3"},
 		why:    "a scenario is read into plain values of the model; running it is somebody else's",
 	},
 	{
-		pkg: "scenarios/manifest", ours: []string{"model"}, others: []string{"go.yaml.in/yaml/v3"},
+		pkg: "scenarios/manifest", ours: []string{"internal/excerpt", "model"}, others: []string{"go.yaml.in/yaml/v3"},
 		why: "manifests are read from the YAML syntax tree into structs of their own",
 	},
 	{
@@ -104,6 +104,14 @@ var table = []row{
 	{
 		pkg: "internal/embedder",
 		why: "it builds its stub in a module of its own",
+	},
+	{
+		pkg: "internal/excerpt",
+		why: "it shows a line of text, whoever refused it",
+	},
+	{
+		pkg: "internal/spelling",
+		why: "it compares words, whoever misspelt them",
 	},
 }
 

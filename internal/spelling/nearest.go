@@ -1,8 +1,9 @@
-package scenarios
+// Package spelling finds the word that a misspelt one was meant to be.
+package spelling
 
-// nearest returns the word most like a misspelt one, or "" when none is near: a suggestion
+// Nearest returns the word most like a misspelt one, or "" when none is near: a suggestion
 // that is wrong sends people further away than none.
-func nearest(misspelt string, words []string) string {
+func Nearest(misspelt string, words []string) string {
 	best, least := "", max(len(misspelt)/3, 2)+1
 	for _, w := range words {
 		if d := distance(misspelt, w); d < least && d < max(len(w), 2) {
