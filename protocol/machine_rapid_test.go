@@ -40,6 +40,11 @@ func TestRandomDrains(t *testing.T) {
 			actions[rapid.SampledFrom([]string{"answer", "return", "save", "deadline"}).Draw(t, "action")](t)
 		}
 		actions["stop"](t)
+		// Left to play, repeats come too late: few handlers still run by then.
+		for range rapid.SampledFrom([]int{0, 0, 0, 1, 2}).Draw(t, "repeats") {
+			actions["signal again"](t)
+			actions["return"](t)
+		}
 		d.play(t, actions)
 	})
 }
