@@ -68,6 +68,8 @@ type document struct {
 			Policy, Of string
 			Seconds    float64
 			Steady     bool
+			Shift      *float64
+			ByChance   bool `json:"by_chance"`
 		}
 	}
 	Stop string

@@ -106,7 +106,8 @@ func (v *verdict) object() any {
 func (w *warmup) object() any {
 	var all []object
 	for _, t := range w.all {
-		all = append(all, object{{"policy", t.Policy}, {"of", t.Of}, {"seconds", number(float64(t.Nanos) / 1e9)}, {"steady", !t.Unsettled}})
+		all = append(all, object{{"policy", t.Policy}, {"of", t.Of}, {"seconds", number(float64(t.Nanos) / 1e9)}, {"steady", !t.Unsettled},
+			{"shift", number(t.Shift)}, {"by_chance", t.ByChance}})
 	}
 	longest, by := w.suggested()
 	if by == nil {

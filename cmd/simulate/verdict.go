@@ -147,31 +147,56 @@ func (w *warmup) suggested() (longest float64, by *lab.Transient) {
 	return longest, by
 }
 
+// notes says what is to be done about the warm-up, and nothing that is only noise: a cut that
+// makes no difference between the runs and themselves is named, without advice.
 func (w *warmup) notes() []string {
-	var notes []string
-	longest, by := w.suggested()
-	switch {
-	case by == nil && len(w.all) == 0:
+	if len(w.all) == 0 {
 		return []string{"warm-up: too little happens in a run for MSER-5 to judge it"}
-	case by == nil:
-	case longest > w.given:
-		notes = append(notes, fmt.Sprintf("warm-up: MSER-5 would leave out the first %s (%s under %s), and only %s is left out; set warmup: %s",
-			prose(longest), by.Of, by.Policy, prose(w.given), goDuration(longest)))
-	case longest == 0:
-		notes = append(notes, fmt.Sprintf("warm-up: MSER-5 would leave out nothing, and %s is left out", prose(w.given)))
-	default:
-		notes = append(notes, fmt.Sprintf("warm-up: MSER-5 would leave out %s, and %s is left out", prose(longest), prose(w.given)))
 	}
-	var never []string
-	for _, t := range w.all {
-		if t.Unsettled {
-			never = append(never, t.Of+" under "+t.Policy)
+	var notes, never, noise []string
+	var worst *lab.Transient
+	for i := range w.all {
+		t := &w.all[i]
+		course := t.Of + " under " + t.Policy
+		switch {
+		case t.ByChance && (t.Unsettled || w.short(t)):
+			noise = append(noise, course)
+		case t.Unsettled:
+			never = append(never, course+byHow(t))
+		case w.short(t) && (worst == nil || t.Nanos > worst.Nanos):
+			worst = t
 		}
+	}
+	if worst != nil {
+		cut := float64(worst.Nanos) / 1e9
+		notes = append(notes, fmt.Sprintf("warm-up: MSER-5 would leave out the first %s (%s under %s%s), and only %s is left out; set warmup: %s",
+			prose(cut), worst.Of, worst.Policy, byHow(worst), prose(w.given), goDuration(cut)))
 	}
 	if len(never) > 0 {
 		notes = append(notes, fmt.Sprintf("warm-up: MSER-5 sees no steady state within the first half of the run for %s; these means depend on how long the run is", and(never)))
 	}
+	if len(noise) > 0 {
+		notes = append(notes, fmt.Sprintf("warm-up: MSER-5 would leave out more than the first %s for %s, and the runs show no difference that it makes",
+			prose(w.given), and(noise)))
+	}
+	if longest, by := w.suggested(); len(notes) == 0 && by != nil {
+		would := "nothing"
+		if longest > 0 {
+			would = prose(longest)
+		}
+		notes = append(notes, fmt.Sprintf("warm-up: MSER-5 would leave out %s, and %s is left out", would, prose(w.given)))
+	}
 	return notes
+}
+
+// short reports whether the scenario leaves out less than t asks for.
+func (w *warmup) short(t *lab.Transient) bool { return float64(t.Nanos)/1e9 > w.given }
+
+func byHow(t *lab.Transient) string {
+	if math.IsNaN(t.Shift) || math.IsInf(t.Shift, 0) {
+		return ""
+	}
+	return fmt.Sprintf(", %+.2g%%", 100*t.Shift)
 }
 
 // goDuration writes seconds as a scenario file takes them.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/sim/lab"
 )
 
 // oneLine undoes the breaking of lines.
@@ -139,4 +142,36 @@ func writeTrace(t *testing.T) string {
 	file := filepath.Join(t.TempDir(), "jobs.csv")
 	require.NoError(t, os.WriteFile(file, []byte("arrival,duration\n0,10\n5,20\n"), 0o644))
 	return file
+}
+
+func TestTheWarmUpIsAdvisedOnWhereItMatters(t *testing.T) {
+	minutes := func(m int64) int64 { return m * 60e9 }
+	for _, c := range []struct {
+		all   []lab.Transient
+		notes []string
+	}{
+		{nil, []string{"warm-up: too little happens in a run for MSER-5 to judge it"}},
+		{
+			[]lab.Transient{{Policy: "a", Of: "delay", Nanos: minutes(3), ByChance: true}},
+			[]string{"warm-up: MSER-5 would leave out 3m, and 10m is left out"},
+		},
+		{
+			[]lab.Transient{{Policy: "a", Of: "delay", Nanos: minutes(20), Shift: 0.13}, {Policy: "b", Of: "stall", Nanos: minutes(40), Shift: -0.001, ByChance: true}},
+			[]string{
+				"warm-up: MSER-5 would leave out the first 20m (delay under a, +13%), and only 10m is left out; set warmup: 20m",
+				"warm-up: MSER-5 would leave out more than the first 10m for stall under b, and the runs show no difference that it makes",
+			},
+		},
+		{
+			[]lab.Transient{{Policy: "a", Of: "stall", Nanos: minutes(50), Unsettled: true, Shift: 0.4}},
+			[]string{"warm-up: MSER-5 sees no steady state within the first half of the run for stall under a, +40%; these means depend on how long the run is"},
+		},
+		{
+			[]lab.Transient{{Policy: "a", Of: "stall", Nanos: minutes(50), Unsettled: true, Shift: math.NaN()}},
+			[]string{"warm-up: MSER-5 sees no steady state within the first half of the run for stall under a; these means depend on how long the run is"},
+		},
+	} {
+		w := warmup{given: 600, length: 7200, all: c.all}
+		assert.Equal(t, c.notes, w.notes())
+	}
 }

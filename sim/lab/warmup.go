@@ -14,6 +14,14 @@ type Transient struct {
 	// Unsettled says that the best place to cut lies in the second half of the run: by then
 	// there was no steady state, and no cut makes one.
 	Unsettled bool
+	// Shift is by which fraction the mean after the scenario's warm-up moves when this cut is
+	// made instead; of an unsettled course, from the first half of what is measured to the
+	// second. 0 where the warm-up is longer than the cut, NaN where it cannot be said.
+	Shift float64
+	// ByChance says that the runs, each compared with itself, show no such move: its interval,
+	// corrected for how many are judged (Bonferroni), has zero in it. A cut that MSER-5 finds
+	// in what is only noise is told from a beginning that is really different by this.
+	ByChance bool
 }
 
 const (
@@ -31,7 +39,10 @@ func (r *Results) Transients() []Transient {
 	if r.Setting.Cooldown >= r.Setting.Duration {
 		return nil
 	}
-	usable := int((r.Setting.Duration - r.Setting.Cooldown) / max(r.Setting.Duration/slices, 1))
+	slice := max(r.Setting.Duration/slices, 1)
+	usable := min(int((r.Setting.Duration-r.Setting.Cooldown)/slice), meter.Slices)
+	warmup := min(int((r.Setting.Warmup+slice-1)/slice), usable)
+	judged := 2 * len(r.Policies)
 	for p, name := range r.Policies {
 		var delay, stall meter.Series
 		if r.total(p, meter.JobsStuck) > 0 {
@@ -48,15 +59,61 @@ func (r *Results) Transients() []Transient {
 		for _, s := range []struct {
 			of     string
 			series *meter.Series
-		}{{"delay", &delay}, {"stall", &stall}} {
-			if t, ok := transient(s.series[:min(usable, meter.Slices)]); ok {
+			course func(*meter.Row) []meter.Slice
+		}{
+			{"delay", &delay, func(row *meter.Row) []meter.Slice { return row.DelayOverTime[:usable] }},
+			{"stall", &stall, func(row *meter.Row) []meter.Slice { return row.StallOverTime[:usable] }},
+		} {
+			if t, ok := transient(s.series[:usable]); ok {
 				t.Policy, t.Of = name, s.of
+				t.Shift, t.ByChance = shift(t, r.Rows[p], s.course, warmup, judged)
 				t.Nanos *= r.Setting.Duration / slices
 				all = append(all, t)
 			}
 		}
 	}
 	return all
+}
+
+// shift compares each run with itself: the mean of its course from where it is measured with
+// the mean from t's cut, or the halves of what is measured when there is no steady state. t
+// is in slices still. judged is how many courses are.
+func shift(t Transient, rows []*meter.Row, course func(*meter.Row) []meter.Slice, warmup, judged int) (relative float64, byChance bool) {
+	if !t.Unsettled && int(t.Nanos) <= warmup {
+		return 0, true
+	}
+	var moves, means []float64
+	for i := range rows {
+		c := course(rows[i])
+		before, after := c[warmup:], c[min(int(t.Nanos), len(c)):]
+		if t.Unsettled {
+			middle := (warmup + len(c)) / 2
+			before, after = c[warmup:middle], c[middle:]
+		}
+		from, fromOK := observed(before)
+		to, toOK := observed(after)
+		if fromOK && toOK {
+			moves, means = append(moves, to-from), append(means, from)
+		}
+	}
+	mean, variance := spread(moves)
+	n := float64(len(moves))
+	half := math.NaN()
+	if n >= 2 {
+		half = student(n-1).Quantile(1-(1-Confidence)/2/float64(judged)) * math.Sqrt(variance/n)
+	}
+	base, _ := spread(means)
+	return mean / base, math.Abs(mean) <= half
+}
+
+// observed returns the mean of what was observed in a stretch of a course, in microseconds.
+func observed(course []meter.Slice) (mean float64, ok bool) {
+	var n, sum int64
+	for _, s := range course {
+		n += s.N
+		sum += s.Sum
+	}
+	return float64(sum) / float64(n), n > 0
 }
 
 // transient finds where to cut a series; Nanos is in slices. A batch without observations,
@@ -67,13 +124,8 @@ func transient(series []meter.Slice) (t Transient, ok bool) {
 		starts []int64 // of each batch, in slices
 	)
 	for from := 0; from+batchSlices <= len(series); from += batchSlices {
-		var n, sum int64
-		for _, s := range series[from : from+batchSlices] {
-			n += s.N
-			sum += s.Sum
-		}
-		if n > 0 {
-			means = append(means, float64(sum)/float64(n))
+		if mean, ok := observed(series[from : from+batchSlices]); ok {
+			means = append(means, mean)
 			starts = append(starts, int64(from))
 		}
 	}

@@ -84,3 +84,39 @@ func TestTransientsOfRealRuns(t *testing.T) {
 	res.Rows[0][0].Counts[meter.JobsStuck] = 1
 	assert.Empty(t, res.Transients())
 }
+
+// runs returns rows whose course of delay is value, plus what is of each run's own.
+func runs(n int, value func(run, slice int) int64) []*meter.Row {
+	rows := make([]*meter.Row, n)
+	for r := range rows {
+		rows[r] = &meter.Row{}
+		for i := range rows[r].DelayOverTime {
+			rows[r].DelayOverTime[i] = meter.Slice{N: 1, Sum: value(r, i)}
+		}
+	}
+	return rows
+}
+
+func TestACutCountsWhenTheRunsShowWhatItMoves(t *testing.T) {
+	course := func(row *meter.Row) []meter.Slice { return row.DelayOverTime[:] }
+	chance := func(run, i int) int64 { return 1000 + noise(i+31*run) }
+
+	rising := runs(10, func(r, i int) int64 { return chance(r, i) - 900*int64(max(50-i, 0))/50 })
+	moved, byChance := shift(Transient{Nanos: 50}, rising, course, 10, 6)
+	assert.False(t, byChance)
+	assert.InDelta(t, 0.065, moved, 0.01, "40 of the 240 measured slices lack 369 of 1000 on average")
+
+	moved, byChance = shift(Transient{Nanos: 50}, runs(10, chance), course, 10, 6)
+	assert.True(t, byChance, "what is only noise moves nothing: %v", moved)
+
+	_, byChance = shift(Transient{Nanos: 50}, rising, course, 50, 6)
+	assert.True(t, byChance, "the warm-up leaves it out already")
+
+	_, byChance = shift(Transient{Nanos: 50}, rising[:1], course, 10, 6)
+	assert.False(t, byChance, "one run cannot say that it is chance")
+
+	growing := runs(10, func(r, i int) int64 { return chance(r, i) + int64(4*i) })
+	moved, byChance = shift(Transient{Nanos: 50, Unsettled: true}, growing, course, 50, 6)
+	assert.False(t, byChance)
+	assert.InDelta(t, 400/1400.0, moved, 0.01, "from the first half of slices 50 to 250 to the second")
+}
