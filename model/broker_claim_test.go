@@ -205,6 +205,22 @@ func TestALongPollEndsEmptyAndSaysHowLongItWaited(t *testing.T) {
 	assert.Equal(t, protocol.Never, s.b.Deadline())
 }
 
+func TestALongPollMayEndEarlierThanTheBrokersLongest(t *testing.T) {
+	s := tell(t)
+	a, b := s.worker(0, 1), s.worker(1, 1)
+	a.park()
+	b.park()
+	s.at(3 * second)
+	s.out.Reset()
+	s.b.EndPoll(s.now, a.who, a.seq-1, &s.out)
+	assert.Empty(t, s.out.Answers, "that request does not wait")
+	s.b.EndPoll(s.now, a.who, a.seq, &s.out)
+	assert.Equal(t, []Answer{{To: a.who, Event: protocol.ClaimClosed(0, 1, protocol.OK, 3*second)}}, s.out.Answers)
+	s.job()
+	assert.Empty(t, a.given(), "it waits no more")
+	assert.Len(t, b.given(), 1)
+}
+
 func TestALongPollThatIsServedSaysHowLongItWaited(t *testing.T) {
 	s := tell(t)
 	w := s.worker(0, 1)

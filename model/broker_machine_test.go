@@ -94,7 +94,7 @@ func (d *duel) actions() map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
 		"enqueue": act(d.enqueue), "register": act(d.register), "claim": act(d.claim), "withdraw": act(d.withdraw),
 		"renew": act(d.renew), "save": act(d.save), "settle": act(d.settle), "going": act(d.going), "cancel": act(d.cancel),
-		"tick": act(d.tickNext), "hangup": act(d.hangup),
+		"tick": act(d.tickNext), "hangup": act(d.hangup), "end poll": act(d.endPoll),
 		"busy": func(t *rapid.T) {
 			for range rapid.IntRange(1, 12).Draw(t, "calls") {
 				d.play(t, rapid.SampledFrom(work).Draw(t, "call")(t))

@@ -31,10 +31,23 @@ func (b *Broker) Tick(now protocol.Instant, out *Outbox) {
 		if m == nil || m.parkedAt.Add(b.cfg.Park) > now {
 			return
 		}
-		b.members.unpark(m)
-		m.parkedFor = now.Sub(m.parkedAt)
-		b.answerClaim(now, m, out)
+		b.endPoll(now, m, out)
 	}
+}
+
+// EndPoll answers the waiting request of a life with what it was granted, which is nothing:
+// it has waited for as long as it wanted to, which may be less than Park. A request that is
+// not waiting is left alone.
+func (b *Broker) EndPoll(now protocol.Instant, who Member, seq uint64, out *Outbox) {
+	if m := b.members.find(who); m != nil && m.parked && m.seq == seq {
+		b.endPoll(now, m, out)
+	}
+}
+
+func (b *Broker) endPoll(now protocol.Instant, m *member, out *Outbox) {
+	b.members.unpark(m)
+	m.parkedFor = now.Sub(m.parkedAt)
+	b.answerClaim(now, m, out)
 }
 
 func (b *Broker) longestParked() *member {

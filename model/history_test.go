@@ -12,6 +12,7 @@ type queue interface {
 	CancelJob(now protocol.Instant, job protocol.JobKey, out *Outbox)
 	Tick(now protocol.Instant, out *Outbox)
 	Hangup(now protocol.Instant, who Member, out *Outbox)
+	EndPoll(now protocol.Instant, who Member, seq uint64, out *Outbox)
 	Deadline() protocol.Instant
 }
 
@@ -141,6 +142,12 @@ func (h *history) going(t *rapid.T) op {
 func (h *history) hangup(t *rapid.T) op {
 	now, who := h.now, h.someone(t)
 	return func(q queue, out *Outbox) { q.Hangup(now, who, out) }
+}
+
+func (h *history) endPoll(t *rapid.T) op {
+	now, who := h.now, h.someone(t)
+	seq := h.seqs[who.Incarnation] - rapid.SampledFrom([]uint64{0, 0, 0, 1}).Draw(t, "seq")
+	return func(q queue, out *Outbox) { q.EndPoll(now, who, seq, out) }
 }
 
 func (h *history) cancel(t *rapid.T) op {

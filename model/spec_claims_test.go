@@ -46,6 +46,15 @@ func (s *spec) Hangup(now protocol.Instant, who Member, out *Outbox) {
 	}
 }
 
+// EndPoll answers a request that waited for as long as it wanted to.
+func (s *spec) EndPoll(now protocol.Instant, who Member, seq uint64, out *Outbox) {
+	s.out = out
+	if l := s.life(who); l != nil && l.parked > 0 && l.seq == seq {
+		l.parked, l.parkedFor = 0, now.Sub(l.parkedAt)
+		s.answerClaim(now, l)
+	}
+}
+
 func (s *spec) going(now protocol.Instant, who Member) {
 	l := s.life(who)
 	if l == nil {
