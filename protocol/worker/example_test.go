@@ -1,4 +1,4 @@
-package worker
+package worker_test
 
 import (
 	"context"
@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/quiesce/quiesce/model/memory"
 	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/protocol/worker"
 )
 
 // A job that writes a file, on a worker that is told to stop while the job runs.
@@ -19,12 +21,12 @@ func Example() {
 		panic(err)
 	}
 	defer os.RemoveAll(dir)
-	clock := bubbleClock{time.Now()}
-	broker := newMemoryBroker(clock, "render") // yours talks to your queue
-	signals := make(chan protocol.Event)       // realworld.Signals() in production
+	broker := memory.New(memory.Config{Lease: 30 * time.Second}) // yours talks to your queue
+	defer broker.Close()
+	signals := make(chan protocol.Event) // realworld.Signals() in production
 
-	mux := NewMux()
-	mux.Handle("render", func(ctx context.Context, job *Job) error {
+	mux := worker.NewMux()
+	mux.Handle("render", func(ctx context.Context, job *worker.Job) error {
 		f, err := job.Scope.Stage(filepath.Join(dir, "frame.png")) // never seen half written
 		if err != nil {
 			return err
@@ -37,13 +39,13 @@ func Example() {
 		}
 		_, err = fmt.Fprintf(f, "frame of %s", job.Payload)
 		return err
-	}, Versions(1, 1))
+	}, worker.Versions(1, 1))
 
-	w, err := New(broker, mux, Options{Grace: 30 * time.Second, Lease: 30 * time.Second, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	w, err := worker.New(broker, mux, worker.Options{Grace: 30 * time.Second, Lease: 30 * time.Second, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		panic(err)
 	}
-	broker.enqueue(1, "film 7")
+	broker.Enqueue("default", "render", 1, []byte("film 7"))
 	fmt.Println("exit:", w.Run(context.Background(), signals))
 	frame, err := os.ReadFile(filepath.Join(dir, "frame.png"))
 	fmt.Printf("%s, %v\n", frame, err)

@@ -1,12 +1,10 @@
-package worker
+package worker_test
 
 import (
 	"context"
 	"errors"
 	"io"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -18,28 +16,69 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/memory"
 	"github.com/quiesce/quiesce/protocol"
+	. "github.com/quiesce/quiesce/protocol/worker"
 )
+
+// bubbleClock reads the time package, which testing/synctest fakes.
+type bubbleClock struct{ start time.Time }
+
+func (c bubbleClock) Now() protocol.Instant { return protocol.Instant(time.Since(c.start)) }
+func (c bubbleClock) NewTimer(at protocol.Instant) Timer {
+	return bubbleTimer{time.NewTimer(time.Duration(at.Sub(c.Now())))}
+}
+
+type bubbleTimer struct{ *time.Timer }
+
+func (t bubbleTimer) C() <-chan time.Time { return t.Timer.C }
+func (t bubbleTimer) Stop()               { t.Timer.Stop() }
+
+func newBroker() *memory.Broker {
+	return memory.New(memory.Config{
+		Lease: 30 * time.Second, MaxFailures: 5, Poison: 3, Starving: 10, BackoffMin: time.Second, BackoffMax: time.Minute,
+	})
+}
+
+// queueBroker is the broker with what tests say about its one queue.
+type queueBroker struct{ *memory.Broker }
+
+func (b queueBroker) enqueue(want protocol.JobKey, payload string) {
+	if job := b.Enqueue("default", "job", 1, []byte(payload)); job != want {
+		panic("jobs are numbered from 1 on")
+	}
+}
+
+func (b queueBroker) job(key protocol.JobKey) model.JobRow {
+	row, _ := b.Job(key)
+	return row
+}
+
+var errDown = errors.New("the broker is down")
+
+func (b queueBroker) setDown(down bool) {
+	if down {
+		b.Fail(errDown)
+	} else {
+		b.Fail(nil)
+	}
+}
 
 // bench is a broker and the workers on it, in a bubble of fake time.
 type bench struct {
 	t      *testing.T
 	clock  bubbleClock
-	broker *memoryBroker
+	broker queueBroker
 	wg     sync.WaitGroup
 }
 
 func inBubble(t *testing.T, f func(b *bench)) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := bubbleClock{time.Now()}
-		b := &bench{t: t, clock: clock, broker: newMemoryBroker(clock, "job")}
+		b := &bench{t: t, clock: clock, broker: queueBroker{newBroker()}}
 		f(b)
 		b.wg.Wait()
-		b.broker.mu.Lock()
-		if b.broker.timer != nil {
-			b.broker.timer.Stop()
-		}
-		b.broker.mu.Unlock()
+		assert.NoError(t, b.broker.Close())
 	})
 }
 
@@ -198,7 +237,7 @@ func TestHowAHandlerReturnsDecidesHowItsClaimEnds(t *testing.T) {
 		"Goexit is a failure":   {func(context.Context, *Job) error { runtime.Goexit(); return nil }, 1, model.JobDelayed},
 		"Failed is a failure":   {func(context.Context, *Job) error { return Failed(errors.New("no")) }, 1, model.JobDelayed},
 		"a commit that fails is": {func(_ context.Context, job *Job) error {
-			job.Scope.add(hook{commit: func() error { return errors.New("no") }})
+			job.Scope.OnCommit(func() error { return errors.New("no") })
 			return nil
 		}, 1, model.JobDelayed},
 	} {
@@ -370,9 +409,9 @@ func TestTheMachineInTheLaboratoryAsksForTheSame(t *testing.T) {
 		mux.Handle("job", works(7*time.Second), Versions(1, 1))
 		w, err := New(b.broker, mux, Options{Seat: "a", Slots: 3, Grace: 10 * time.Second, Lease: 30 * time.Second, Clock: b.clock, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
 		require.NoError(t, err)
-		w.record = func(now protocol.Instant, ev protocol.Event, fx []protocol.Effect) {
+		w.Record(func(now protocol.Instant, ev protocol.Event, fx []protocol.Effect) {
 			steps = append(steps, step{now, ev, append([]protocol.Effect(nil), fx...)})
-		}
+		})
 		signals := make(chan protocol.Event)
 		b.wg.Go(func() { _ = w.Run(b.t.Context(), signals) })
 		for j := range 20 {
@@ -383,7 +422,7 @@ func TestTheMachineInTheLaboratoryAsksForTheSame(t *testing.T) {
 		b.wg.Wait()
 
 		var m protocol.Machine
-		m.Init(w.cfg, protocol.NewMemory(w.cfg, 3), seedOf(w.life.Nonce))
+		m.Init(w.Config(), protocol.NewMemory(w.Config(), 3), w.Seed())
 		fx := protocol.NewEffects(3, 1)
 		for i, s := range steps {
 			fx.Reset()
@@ -398,7 +437,8 @@ func TestTheMachineInTheLaboratoryAsksForTheSame(t *testing.T) {
 func TestOptionsThatCannotWorkAreRefusedWithBothNumbers(t *testing.T) {
 	mux := NewMux()
 	mux.Handle("job", works(0), Gap(40*time.Second))
-	broker := newMemoryBroker(bubbleClock{time.Now()}, "job")
+	broker := newBroker()
+	defer broker.Close()
 	t.Setenv("QUIESCE_GRACE", "")
 	for name, c := range map[string]struct {
 		options Options
@@ -417,93 +457,10 @@ func TestOptionsThatCannotWorkAreRefusedWithBothNumbers(t *testing.T) {
 	t.Setenv("QUIESCE_GRACE", "50")
 	w, err := New(broker, mux, Options{})
 	require.NoError(t, err)
-	assert.Equal(t, 50*protocol.Second, w.cfg.Grace)
+	assert.Equal(t, 50*protocol.Second, w.Config().Grace)
 	t.Setenv("QUIESCE_GRACE", "soon")
 	_, err = New(broker, mux, Options{})
 	assert.ErrorContains(t, err, `QUIESCE_GRACE "soon" is not a duration`)
-}
-
-func TestAStagedFileAppearsWholeOrNotAtAll(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "out")
-	write := func(s *Scope) {
-		f, err := s.Stage(path)
-		require.NoError(t, err)
-		_, err = f.WriteString("done")
-		require.NoError(t, err)
-		require.NoError(t, f.Close())
-	}
-	aborted := newScope(1, 1)
-	write(aborted)
-	code, err := aborted.undo(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, protocol.UndoDone, code)
-	left, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	assert.Empty(t, left)
-
-	finished := newScope(1, 2)
-	write(finished)
-	require.NoError(t, finished.commit(finished.size()))
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, "done", string(content))
-}
-
-func TestHooksRunLastInFirstOutAndSharedOnesOnlyWhileTheClaimIsHeld(t *testing.T) {
-	var order []string
-	say := func(s string) func(context.Context) error {
-		return func(context.Context) error { order = append(order, s); return nil }
-	}
-	fill := func() *Scope {
-		s := newScope(1, 1)
-		s.OnAbort(say("first"))
-		s.OnAbortShared(say("shared"))
-		_, err := Acquire(s, func() (int, func() error, error) {
-			return 1, func() error { order = append(order, "lease"); return nil }, nil
-		})
-		require.NoError(t, err)
-		return s
-	}
-	code, err := fill().undo(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, protocol.UndoDone, code)
-	assert.Equal(t, []string{"lease", "shared", "first"}, order)
-
-	order = nil
-	lost := fill()
-	lost.privateOnly.Store(true)
-	code, err = lost.undo(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, protocol.UndoSkipped, code)
-	assert.Equal(t, []string{"lease", "first"}, order)
-
-	order = nil
-	s := fill()
-	s.OnAbort(func(context.Context) error { panic("no") })
-	code, err = s.undo(t.Context())
-	assert.Equal(t, protocol.UndoFailed, code)
-	assert.ErrorContains(t, err, "panic in an undo hook: no")
-	assert.Equal(t, []string{"lease", "shared", "first"}, order, "one hook that fails does not keep the others from running")
-
-	order = nil
-	require.NoError(t, fill().commit(3))
-	assert.Equal(t, []string{"lease"}, order, "what was acquired is released when the job is done, too")
-}
-
-func TestMiddlewareWrapsFromTheOutsideIn(t *testing.T) {
-	var order []string
-	named := func(n string) Middleware {
-		return func(h Handler) Handler {
-			return func(ctx context.Context, job *Job) error { order = append(order, n); return h(ctx, job) }
-		}
-	}
-	mux := NewMux()
-	mux.Use(named("a"), named("b"))
-	mux.Handle("job", func(context.Context, *Job) error { order = append(order, "handler"); return nil })
-	require.NoError(t, mux.wrapped(0)(t.Context(), nil))
-	assert.Equal(t, []string{"a", "b", "handler"}, order)
-	assert.Panics(t, func() { mux.Handle("job", nil) })
 }
 
 // sleep lets time pass and everything come to rest.
