@@ -46,8 +46,9 @@ var table = []row{
 		why: "the reference broker behind the worker's port, for tests of workers and of handlers",
 	},
 	{
-		pkg: "model/brokertest", ours: []string{"model", "protocol", "protocol/worker"}, others: []string{"pgregory.net/rapid"},
-		why: "the kit compares any broker with the reference broker, and brings no other along",
+		pkg: "model/brokertest", ours: []string{"model", "model/memory", "protocol", "protocol/worker"},
+		others: []string{"github.com/google/uuid", "github.com/stretchr/testify", "pgregory.net/rapid"},
+		why:    "the kit compares any broker with the reference broker, and brings no other along",
 	},
 	{
 		pkg: "sim", ours: []string{"model", "model/dist", "model/meter", "protocol"},
