@@ -21,6 +21,7 @@ type trace struct {
 	now        Instant
 	out        strings.Builder
 	broken     bool // the machine panicked: only a deviation does that
+	restores   bool // every step is made by a machine restored from a snapshot
 }
 
 func (tr *trace) run(t *testing.T, d *datadriven.TestData) string {
@@ -93,6 +94,9 @@ func (tr *trace) walk(until Instant) {
 func (tr *trace) step(ev Event) {
 	if tr.broken {
 		return
+	}
+	if tr.restores {
+		tr.m = restored(tr.m)
 	}
 	tr.fx.Reset()
 	was := tr.m.Phase()

@@ -53,6 +53,7 @@ func (d *driver) step(t *rapid.T, ev Event) {
 	phase := d.m.phase
 	before := openAt(&d.m, d.now)
 	d.m.CopyTo(&d.clone, d.cloneM)
+	snapshot := d.m.AppendSnapshot(nil)
 
 	d.fx.Reset()
 	d.m.Step(d.now, ev, d.fx)
@@ -60,6 +61,7 @@ func (d *driver) step(t *rapid.T, ev Event) {
 	d.spare.Reset()
 	d.clone.Step(d.now, ev, d.spare)
 	same(t, "a copy", &d.clone, d.spare.All(), d.now, d.fx.All(), &d.m, d.now)
+	d.stepRestored(t, snapshot, ev)
 	if !d.books.closed {
 		d.stepLater(t, ev)
 	}
