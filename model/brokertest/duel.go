@@ -48,11 +48,13 @@ func newDuel(t TB, open Open, cfg Config) *duel {
 }
 
 // reference returns the reference broker, set up as cfg says.
-func reference(cfg Config) *memory.Fake {
-	return memory.NewFake(cfg.Start, memory.Config{
+func reference(cfg Config) *memory.Fake { return memory.NewFake(cfg.Start, settingsOf(cfg)) }
+
+func settingsOf(cfg Config) memory.Config {
+	return memory.Config{
 		Lease: cfg.Lease, OnExpiry: cfg.OnExpiry, MaxFailures: cfg.MaxFailures, Poison: cfg.Poison, Starving: cfg.Starving,
 		BackoffMin: cfg.BackoffMin, BackoffMax: cfg.BackoffMax, Keep: cfg.Keep,
-	})
+	}
 }
 
 // say tells the story, which is read when it fails.
@@ -80,9 +82,9 @@ func (d *duel) registerAgain(l *life) {
 
 func (d *duel) incarnation(l *life) (n pair[uint64]) {
 	var err error
-	n.subject, err = d.subject.Register(d.Context(), l.Life)
+	n.subject, err = d.subject.Register(call(d), l.Life)
 	require.NoError(d, err)
-	n.ref, err = d.ref.Register(d.Context(), l.Life)
+	n.ref, err = d.ref.Register(call(d), l.Life)
 	require.NoError(d, err)
 	return n
 }
@@ -91,8 +93,8 @@ func (l *life) String() string { return fmt.Sprintf("%s (life %d)", l.Seat, l.No
 
 func (d *duel) going(l *life) {
 	d.say("%v is going", l)
-	require.NoError(d, d.subject.Going(d.Context(), l.incarnation.subject, Queue))
-	require.NoError(d, d.ref.Going(d.Context(), l.incarnation.ref, Queue))
+	require.NoError(d, d.subject.Going(call(d), l.incarnation.subject, Queue))
+	require.NoError(d, d.ref.Going(call(d), l.incarnation.ref, Queue))
 	d.compareJobs()
 }
 
@@ -109,9 +111,9 @@ func (d *duel) claim(l *life, seq uint64, want int) {
 	d.say("%v asks for %d as request %d", l, want, seq)
 	req := worker.ClaimRequest{Queue: Queue, Seq: seq, Want: want, Kinds: []worker.KindVersions{{Kind: kind, Min: 1, Max: 9}}}
 	req.Incarnation = l.incarnation.subject
-	got, gotErr := d.subject.Claim(d.Context(), req)
+	got, gotErr := d.subject.Claim(call(d), req)
 	req.Incarnation = l.incarnation.ref
-	want2, wantErr := d.ref.Claim(d.Context(), req)
+	want2, wantErr := d.ref.Claim(call(d), req)
 	d.compareErrors(wantErr, gotErr)
 	require.Equal(d, want2.Parked, got.Parked, "how long the request waited")
 	d.compareGrants(want2.Grants, got.Grants)
@@ -206,9 +208,9 @@ func (d *duel) knowAll(grants []worker.Grant, name namer) []known {
 
 func (d *duel) withdraw(l *life, seq uint64) {
 	d.say("%v withdraws request %d", l, seq)
-	got, err := d.subject.Withdraw(d.Context(), l.incarnation.subject, Queue, seq)
+	got, err := d.subject.Withdraw(call(d), l.incarnation.subject, Queue, seq)
 	require.NoError(d, err)
-	want, err := d.ref.Withdraw(d.Context(), l.incarnation.ref, Queue, seq)
+	want, err := d.ref.Withdraw(call(d), l.incarnation.ref, Queue, seq)
 	require.NoError(d, err)
 	require.Equal(d, want, got, "jobs that went back")
 	d.compareJobs()
@@ -245,9 +247,9 @@ func (d *duel) claimName(c *claim) string {
 func (d *duel) renew(batch []renewal) {
 	subject, ref, story := d.renewals(batch)
 	d.say("renew%s", story)
-	got, err := d.subject.Renew(d.Context(), subject)
+	got, err := d.subject.Renew(call(d), subject)
 	require.NoError(d, err)
-	want, err := d.ref.Renew(d.Context(), ref)
+	want, err := d.ref.Renew(call(d), ref)
 	require.NoError(d, err)
 	require.Equal(d, names(want...), names(got...), "codes")
 	d.compareJobs()
@@ -256,9 +258,9 @@ func (d *duel) renew(batch []renewal) {
 func (d *duel) save(r renewal) {
 	subject, ref, story := d.renewals([]renewal{r})
 	d.say("save%s", story)
-	got, err := d.subject.Save(d.Context(), subject[0])
+	got, err := d.subject.Save(call(d), subject[0])
 	require.NoError(d, err)
-	want, err := d.ref.Save(d.Context(), ref[0])
+	want, err := d.ref.Save(call(d), ref[0])
 	require.NoError(d, err)
 	require.Equal(d, want.String(), got.String(), "code")
 	d.compareJobs()
@@ -283,9 +285,9 @@ func (d *duel) settle(batch []ending) {
 		story.WriteString(")")
 	}
 	d.say("settle:%s", story.String())
-	got, err := d.subject.Settle(d.Context(), subject)
+	got, err := d.subject.Settle(call(d), subject)
 	require.NoError(d, err)
-	want, err := d.ref.Settle(d.Context(), ref)
+	want, err := d.ref.Settle(call(d), ref)
 	require.NoError(d, err)
 	require.Equal(d, names(want...), names(got...), "codes")
 	d.compareJobs()

@@ -144,10 +144,10 @@ var leaseCases = []check{
 			var errRenew, errRelease error
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				renewed, errRenew = s.broker.Renew(t.Context(), []worker.Renewal{{Job: c.Job, Token: c.Token}})
+				renewed, errRenew = s.broker.Renew(call(t), []worker.Renewal{{Job: c.Job, Token: c.Token}})
 			})
 			wg.Go(func() {
-				released, errRelease = s.broker.Settle(t.Context(), []worker.Settlement{{Job: c.Job, Token: c.Token, Verb: protocol.Release, Reason: protocol.BecauseDrain}})
+				released, errRelease = s.broker.Settle(call(t), []worker.Settlement{{Job: c.Job, Token: c.Token, Verb: protocol.Release, Reason: protocol.BecauseDrain}})
 			})
 			wg.Wait()
 			require.NoError(t, errRenew)

@@ -15,7 +15,7 @@ var operatorCases = []check{
 		s := set(t, open)
 		ready, delayed, expired := s.job(), s.job(), s.job()
 		a := s.worker("a")
-		claims := a.ask(3)
+		claims := a.takes(3, 3)
 		claims[0].ok(claims[0].release(protocol.BecauseYield, 0), "release")
 		claims[1].ok(claims[1].release(protocol.BecauseYield, 2*lease), "release with a delay")
 		s.later(lease)

@@ -33,7 +33,7 @@ var parkingCases = []check{
 		answer := w.ended("a job came")
 		require.NoError(t, answer.err)
 		require.Equal(t, 3*time.Second, answer.Parked)
-		again, err := s.broker.Claim(t.Context(), a.request(1, 1, park))
+		again, err := s.broker.Claim(call(t), a.request(1, 1, park))
 		require.NoError(t, err)
 		require.Equal(t, answer.ClaimAnswer, again, "a repeat of the request is told the same")
 	}},
@@ -56,7 +56,7 @@ var parkingCases = []check{
 		s := setParking(t, open)
 		first, second := s.job(), s.job()
 		a, b := s.worker("a"), s.worker("b")
-		claims := a.ask(2)
+		claims := a.takes(2, 2)
 		claims[0].ok(claims[0].release(protocol.BecauseYield, 5*time.Second), "release with a delay")
 		w := b.park(1, 2*lease, 1)
 		s.later(5 * time.Second)
@@ -142,7 +142,7 @@ var parkingCases = []check{
 		w.cancel()
 		require.Empty(t, w.ended("its client has gone").Grants)
 		job := s.job()
-		repeat, err := s.broker.Claim(t.Context(), a.request(1, 1, 0))
+		repeat, err := s.broker.Claim(call(t), a.request(1, 1, 0))
 		if err != nil {
 			require.ErrorIs(t, err, worker.ErrRefused)
 		}

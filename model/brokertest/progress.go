@@ -22,7 +22,7 @@ var progressCases = []check{
 		c := cursor("")
 		c.ok(c.save([]byte("saved\x00\xff")), "save")
 		c.ok(c.renew(), "a renewal without a cursor keeps the one before")
-		require.Equal(t, "saved\x00\xff", string(a.askAs(1, 1)[0].Cursor), "a repeat of the request tells it too")
+		require.Equal(t, "saved\x00\xff", string(a.again().Cursor), "a repeat of the request tells it too")
 		c.ok(c.release(protocol.BecauseDrain, 0), "a release without a cursor keeps the one before")
 		c = cursor("saved\x00\xff")
 		c.ok(c.renewWith([]byte("renewed")), "renew")
@@ -99,7 +99,7 @@ var progressCases = []check{
 		s.later(lease)
 		last = worker.Prior{Token: c.Token, Reason: protocol.BecauseExpired}
 		c = next("after an expiry")
-		require.Equal(t, last, a.askAs(a.seq, 1)[0].Prior, "a repeat of the request tells it too")
+		require.Equal(t, last, a.again().Prior, "a repeat of the request tells it too")
 		s.later(lease)
 		c.ok(c.release(protocol.BecauseDrain, 0), "it expired and is released late")
 		last = worker.Prior{Token: c.Token, Reason: protocol.BecauseDrain}

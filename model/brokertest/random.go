@@ -20,23 +20,40 @@ func random(t TB, open Open) {
 		for _, seat := range []string{"a", "b", "c"} {
 			d.register(seat, rapid.Uint32Range(1, 3).Draw(t, "generation"))
 		}
-		t.Repeat(map[string]func(*rapid.T){
-			"enqueue":  d.drawEnqueue,
-			"claim":    d.drawClaim,
-			"claim 2":  d.drawClaim,
-			"repeat":   d.drawRepeat,
-			"withdraw": d.drawWithdraw,
-			"renew":    d.drawRenew,
-			"save":     d.drawSave,
-			"settle":   d.drawSettle,
-			"settle 2": d.drawSettle,
-			"advance":  d.drawAdvance,
-			"next":     d.drawNext,
-			"going":    d.drawGoing,
-			"register": d.drawRegister,
-			"cancel":   d.drawCancel,
-		})
+		for range rapid.IntRange(1, 4).Draw(t, "jobs") {
+			d.enqueue()
+		}
+		t.Repeat(d.actions())
 	})
+}
+
+// actions are what may happen next. Work comes in bursts, so that jobs get to see their
+// limits.
+func (d *duel) actions() map[string]func(*rapid.T) {
+	work := []func(*rapid.T){
+		d.drawClaim, d.drawClaim, d.drawClaim, d.drawSettle, d.drawSettle, d.drawFail, d.drawFail, d.drawRenew, d.drawSave,
+		d.drawAdvance, d.drawNext, d.drawNext, d.drawWithdraw, d.drawRepeat,
+	}
+	return map[string]func(*rapid.T){
+		"enqueue":  func(*rapid.T) { d.enqueue() },
+		"claim":    d.drawClaim,
+		"repeat":   d.drawRepeat,
+		"withdraw": d.drawWithdraw,
+		"renew":    d.drawRenew,
+		"save":     d.drawSave,
+		"settle":   d.drawSettle,
+		"fail":     d.drawFail,
+		"advance":  d.drawAdvance,
+		"next":     d.drawNext,
+		"going":    d.drawGoing,
+		"register": d.drawRegister,
+		"cancel":   d.drawCancel,
+		"burst": func(t *rapid.T) {
+			for range rapid.IntRange(4, 20).Draw(t, "calls") {
+				rapid.SampledFrom(work).Draw(t, "call")(t)
+			}
+		},
+	}
 }
 
 const shortLease = 100 * time.Millisecond
@@ -56,8 +73,6 @@ func drawConfig(t *rapid.T) Config {
 	}
 }
 
-func (d *duel) drawEnqueue(*rapid.T) { d.enqueue() }
-
 // drawLife draws a life, among them those that were superseded.
 func (d *duel) drawLife(t *rapid.T) *life {
 	return d.lives[len(d.lives)-1-rapid.IntRange(0, len(d.lives)-1).Draw(t, "lives ago")]
@@ -68,7 +83,7 @@ func (d *duel) drawLife(t *rapid.T) *life {
 func (d *duel) drawClaim(t *rapid.T) {
 	l := d.drawLife(t)
 	if l.superseded {
-		t.Skip("what an earlier life may still claim is left open")
+		return // what an earlier life may still claim is left open
 	}
 	l.seq += rapid.SampledFrom([]uint64{1, 1, 1, 2}).Draw(t, "seq")
 	d.claim(l, l.seq, rapid.IntRange(1, 3).Draw(t, "want"))
@@ -78,7 +93,7 @@ func (d *duel) drawClaim(t *rapid.T) {
 func (d *duel) drawRepeat(t *rapid.T) {
 	l := d.drawLife(t)
 	if l.superseded || l.seq == 0 {
-		t.Skip("nothing to repeat")
+		return
 	}
 	d.claim(l, l.seq-min(l.seq-1, rapid.SampledFrom([]uint64{0, 0, 0, 1}).Draw(t, "ago")), rapid.IntRange(1, 3).Draw(t, "want"))
 }
@@ -86,21 +101,17 @@ func (d *duel) drawRepeat(t *rapid.T) {
 // drawWithdraw withdraws the newest request, one before it, or one that is still on its way.
 func (d *duel) drawWithdraw(t *rapid.T) {
 	if d.subject.Capabilities().NoWithdraw {
-		t.Skip("NoWithdraw")
+		return
 	}
 	l := d.drawLife(t)
-	seq := l.seq + rapid.SampledFrom([]uint64{1, 1, 1, 2, 0}).Draw(t, "seq") - 1
-	if seq == 0 {
-		t.Skip("nothing to withdraw")
+	seq := int64(l.seq) + rapid.SampledFrom([]int64{0, 0, 0, 1, -1}).Draw(t, "seq")
+	if seq > 0 {
+		d.withdraw(l, uint64(seq))
 	}
-	d.withdraw(l, seq)
 }
 
-// drawAbout draws a claim, mostly one of the newest.
+// drawAbout draws one of the claims, of which there are some, mostly one of the newest.
 func (d *duel) drawAbout(t *rapid.T) *claim {
-	if len(d.claims) == 0 {
-		t.Skip("nothing is claimed")
-	}
 	return d.claims[len(d.claims)-1-rapid.IntRange(0, min(len(d.claims)-1, 6)).Draw(t, "claims ago")]
 }
 
@@ -112,6 +123,9 @@ func drawCursor(t *rapid.T) []byte {
 }
 
 func (d *duel) drawRenew(t *rapid.T) {
+	if len(d.claims) == 0 {
+		return
+	}
 	batch := make([]renewal, rapid.IntRange(1, 3).Draw(t, "renewals"))
 	for i := range batch {
 		batch[i] = renewal{d.drawAbout(t), drawCursor(t)}
@@ -120,6 +134,9 @@ func (d *duel) drawRenew(t *rapid.T) {
 }
 
 func (d *duel) drawSave(t *rapid.T) {
+	if len(d.claims) == 0 {
+		return
+	}
 	c := d.drawAbout(t)
 	d.save(renewal{c, []byte(rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "cursor"))})
 }
@@ -129,7 +146,17 @@ var drawnReasons = []protocol.Reason{
 	protocol.BecauseBusy, protocol.BecauseCancelled,
 }
 
+// drawFail reports a failure of the newest claim or one shortly before it.
+func (d *duel) drawFail(t *rapid.T) {
+	if len(d.claims) > 0 {
+		d.settle([]ending{{d.drawAbout(t), settlement(protocol.Fail)}})
+	}
+}
+
 func (d *duel) drawSettle(t *rapid.T) {
+	if len(d.claims) == 0 {
+		return
+	}
 	batch := make([]ending, rapid.IntRange(1, 3).Draw(t, "settlements"))
 	for i := range batch {
 		e := ending{claim: d.drawAbout(t)}
@@ -158,7 +185,7 @@ func (d *duel) drawAdvance(t *rapid.T) {
 func (d *duel) drawNext(t *rapid.T) {
 	next := d.next()
 	if next <= 0 {
-		t.Skip("nothing will happen")
+		return
 	}
 	if rapid.Bool().Draw(t, "just before") {
 		next -= time.Millisecond
@@ -182,7 +209,7 @@ func (d *duel) drawRegister(t *rapid.T) {
 
 func (d *duel) drawCancel(t *rapid.T) {
 	if len(d.jobs) == 0 {
-		t.Skip("no jobs")
+		return
 	}
 	d.cancel(rapid.IntRange(0, len(d.jobs)-1).Draw(t, "job"))
 }

@@ -29,8 +29,7 @@ var requestCases = []check{
 		s := set(t, open)
 		jobs := []protocol.JobKey{s.job(), s.job(), s.job()}
 		a := s.worker("a")
-		claims := a.ask(2)
-		require.Len(t, claims, 2)
+		claims := a.takes(2, 2)
 		require.Equal(t, jobs[:2], []protocol.JobKey{claims[0].Job, claims[1].Job})
 		require.Equal(t, jobs[2], a.take().Job)
 		a.none("every job is claimed")
@@ -53,14 +52,14 @@ var requestCases = []check{
 			s.job()
 		}
 		a := s.worker("a")
-		first := a.ask(3)
+		first := a.takes(3, 3)
 		require.Equal(t, grants(first), grants(a.askAs(1, 3)), "the first answer was lost")
 		first[0].ok(first[0].ack(), "ack")
 		first[1].ok(first[1].release(protocol.BecauseYield, 0), "release")
 		require.Equal(t, grants(first[2:]), grants(a.askAs(1, 3)), "those it does not hold any more are left out, and nothing is claimed anew")
 		s.later(lease)
 		require.Empty(t, a.askAs(1, 3), "a repeat must not start a job whose lease has run out")
-		require.Len(t, a.ask(3), 3, "a new id claims anew")
+		a.takes(3, 3) // a new id claims anew
 	}},
 	{"a request that found nothing finds nothing when repeated", func(t TB, open Open) {
 		s := set(t, open)
@@ -88,7 +87,7 @@ var requestCases = []check{
 		stranger.incarnation += 1000
 		stranger.refused(1, "nobody registered this incarnation")
 		if !s.broker.Capabilities().NoWithdraw {
-			n, err := s.broker.Withdraw(t.Context(), stranger.incarnation, Queue, 1)
+			n, err := s.broker.Withdraw(call(t), stranger.incarnation, Queue, 1)
 			if err != nil {
 				require.ErrorIs(t, err, worker.ErrRefused)
 			}
@@ -102,7 +101,7 @@ var requestCases = []check{
 		s.job()
 		s.job()
 		a, b := s.worker("a"), s.worker("b")
-		lost := a.ask(3)
+		lost := a.takes(3, 2)
 		require.Equal(t, 2, a.withdraw(1))
 		for _, c := range lost {
 			require.Equal(t, Job{State: model.JobReady, Deliveries: 1}, s.info(c.Job), "it is claimable at once, and nothing but the delivery is counted")
@@ -110,8 +109,7 @@ var requestCases = []check{
 			c.code(protocol.Closed, c.ack(), "the claim was ended")
 		}
 		require.Zero(t, a.withdraw(1), "a repeat has nothing left to give back")
-		again := b.ask(3)
-		require.Len(t, again, 2)
+		again := b.takes(3, 2)
 		require.Zero(t, again[0].Prior, "what was withdrawn never ran")
 		a.refused(1, "it was withdrawn")
 	}},
@@ -146,7 +144,7 @@ var requestCases = []check{
 			s.job()
 		}
 		a, b := s.worker("a"), s.worker("b")
-		claims := a.ask(3)
+		claims := a.takes(3, 3)
 		claims[0].ok(claims[0].ack(), "ack")
 		s.later(lease)
 		taken := b.take()
@@ -195,7 +193,7 @@ var requestCases = []check{
 		var wg sync.WaitGroup
 		for i := range hands {
 			a := s.worker(string(rune('a' + i)))
-			wg.Go(func() { answers[i], errs[i] = s.broker.Claim(t.Context(), a.request(1, want, 0)) })
+			wg.Go(func() { answers[i], errs[i] = s.broker.Claim(call(t), a.request(1, want, 0)) })
 		}
 		wg.Wait()
 		seen := map[protocol.JobKey]bool{}

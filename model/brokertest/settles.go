@@ -108,21 +108,20 @@ var settleCases = []check{
 			s.job()
 		}
 		a := s.worker("a")
-		claims := a.ask(4)
-		require.Len(t, claims, 4)
+		claims := a.takes(4, 4)
 		claims[3].ok(claims[3].release(protocol.BecauseYield, 0), "release")
 		about := func(i int, verb protocol.Verb) worker.Settlement {
 			s := settlement(verb)
 			s.Job, s.Token = claims[i].Job, claims[i].Token
 			return s
 		}
-		codes, err := s.broker.Settle(t.Context(), []worker.Settlement{
+		codes, err := s.broker.Settle(call(t), []worker.Settlement{
 			about(2, protocol.Ack), about(3, protocol.Ack), about(0, protocol.Fail), about(2, protocol.Ack), about(2, protocol.Fail),
 			{Job: claims[1].Job, Token: claims[1].Token + 1, Verb: protocol.Ack},
 		})
 		require.NoError(t, err)
 		require.Equal(t, names(protocol.OK, protocol.Closed, protocol.OK, protocol.Repeat, protocol.Closed, protocol.Stale), names(codes...))
-		codes, err = s.broker.Renew(t.Context(), []worker.Renewal{
+		codes, err = s.broker.Renew(call(t), []worker.Renewal{
 			{Job: claims[0].Job, Token: claims[0].Token}, {Job: claims[1].Job, Token: claims[1].Token}, {Job: claims[3].Job, Token: claims[3].Token + 1},
 		})
 		require.NoError(t, err)
@@ -153,7 +152,7 @@ var settleCases = []check{
 		s := set(t, open)
 		jobs := []protocol.JobKey{s.job(), s.job(), s.job(), s.job(), s.job()}
 		a, b := s.worker("a"), s.worker("b")
-		claims := a.ask(3)
+		claims := a.takes(3, 3)
 		claims[2].ok(claims[2].release(protocol.BecauseDrain, 0), "release")
 		claims[0].ok(claims[0].release(protocol.BecauseYield, time.Second), "release with a delay")
 		s.later(lease) // the second's lease runs out

@@ -46,6 +46,13 @@ func set(t TB, open Open, changes ...func(*Config)) *stage {
 	return &stage{TB: t, broker: open(t, cfg), cfg: cfg}
 }
 
+// call returns the context of one call: a broker that hangs is found out.
+func call(t TB) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // later moves the broker's clock.
 func (s *stage) later(d time.Duration) { s.broker.Advance(d) }
 
@@ -99,7 +106,7 @@ func (s *stage) workerOf(seat string, generation uint32) *hand {
 
 func (h *hand) register() {
 	h.Helper()
-	n, err := h.broker.Register(h.Context(), h.life)
+	n, err := h.broker.Register(call(h), h.life)
 	require.NoError(h, err, "register")
 	require.NotZero(h, n, "an incarnation")
 	h.incarnation = n
@@ -129,7 +136,7 @@ func (h *hand) ask(want int) []*held {
 // askAs sends a claim request under an id of the case's choice.
 func (h *hand) askAs(seq uint64, want int) []*held {
 	h.Helper()
-	answer, err := h.broker.Claim(h.Context(), h.request(seq, want, 0))
+	answer, err := h.broker.Claim(call(h), h.request(seq, want, 0))
 	require.NoError(h, err, "claim %d", seq)
 	return h.given(answer)
 }
@@ -145,7 +152,7 @@ func (h *hand) given(answer worker.ClaimAnswer) []*held {
 // refused sends a claim request that must be refused.
 func (h *hand) refused(seq uint64, why string) {
 	h.Helper()
-	answer, err := h.broker.Claim(h.Context(), h.request(seq, 1, 0))
+	answer, err := h.broker.Claim(call(h), h.request(seq, 1, 0))
 	require.ErrorIs(h, err, worker.ErrRefused, why)
 	require.Empty(h, answer.Grants, why)
 }
@@ -153,8 +160,22 @@ func (h *hand) refused(seq uint64, why string) {
 // take claims one job, which must be there.
 func (h *hand) take() *held {
 	h.Helper()
-	claims := h.ask(1)
-	require.Len(h, claims, 1, "there is a job to claim")
+	return h.takes(1, 1)[0]
+}
+
+// takes asks for jobs, of which as many as are given must be there.
+func (h *hand) takes(want, given int) []*held {
+	h.Helper()
+	claims := h.ask(want)
+	require.Len(h, claims, given, "jobs that are there to claim, of %d asked for", want)
+	return claims
+}
+
+// again repeats the newest request, which was granted one job.
+func (h *hand) again() *held {
+	h.Helper()
+	claims := h.askAs(h.seq, 1)
+	require.Len(h, claims, 1, "the request was granted one job")
 	return claims[0]
 }
 
@@ -167,14 +188,14 @@ func (h *hand) none(why string) {
 // withdraw takes a request back.
 func (h *hand) withdraw(seq uint64) (jobs int) {
 	h.Helper()
-	jobs, err := h.broker.Withdraw(h.Context(), h.incarnation, h.queue, seq)
+	jobs, err := h.broker.Withdraw(call(h), h.incarnation, h.queue, seq)
 	require.NoError(h, err, "withdraw")
 	return jobs
 }
 
 func (h *hand) going() {
 	h.Helper()
-	require.NoError(h, h.broker.Going(h.Context(), h.incarnation, h.queue), "going")
+	require.NoError(h, h.broker.Going(call(h), h.incarnation, h.queue), "going")
 }
 
 // held is a claim in a worker's hand.
@@ -187,7 +208,7 @@ func (c *held) renew() protocol.Code { return c.renewWith(nil) }
 
 func (c *held) renewWith(cursor []byte) protocol.Code {
 	c.Helper()
-	codes, err := c.broker.Renew(c.Context(), []worker.Renewal{{Job: c.Job, Token: c.Token, Cursor: cursor}})
+	codes, err := c.broker.Renew(call(c), []worker.Renewal{{Job: c.Job, Token: c.Token, Cursor: cursor}})
 	require.NoError(c, err, "renew")
 	require.Len(c, codes, 1, "one code per renewal")
 	return codes[0]
@@ -195,7 +216,7 @@ func (c *held) renewWith(cursor []byte) protocol.Code {
 
 func (c *held) save(cursor []byte) protocol.Code {
 	c.Helper()
-	code, err := c.broker.Save(c.Context(), worker.Renewal{Job: c.Job, Token: c.Token, Cursor: cursor})
+	code, err := c.broker.Save(call(c), worker.Renewal{Job: c.Job, Token: c.Token, Cursor: cursor})
 	require.NoError(c, err, "save")
 	return code
 }
@@ -203,7 +224,7 @@ func (c *held) save(cursor []byte) protocol.Code {
 func (c *held) settle(s worker.Settlement) protocol.Code {
 	c.Helper()
 	s.Job, s.Token = c.Job, c.Token
-	codes, err := c.broker.Settle(c.Context(), []worker.Settlement{s})
+	codes, err := c.broker.Settle(call(c), []worker.Settlement{s})
 	require.NoError(c, err, "settle")
 	require.Len(c, codes, 1, "one code per settlement")
 	return codes[0]
