@@ -84,6 +84,10 @@ var table = []row{
 		why: "the real world implements the worker's ports",
 	},
 	{
+		pkg: "realworld/redis", ours: []string{"protocol", "protocol/worker"}, others: []string{"github.com/redis/rueidis"},
+		why: "the broker is a port of the worker; whoever does not use Redis does not link its client",
+	},
+	{
 		pkg: "realworld/fleet", ours: []string{"model", "protocol", "protocol/worker"}, future: true,
 		why: "a local fleet is stopped by the model's supervisors and rollouts, which are pure machines",
 	},

@@ -1,0 +1,243 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/redis/rueidis"
+
+	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/protocol/worker"
+)
+
+// Broker is a worker.Broker on Redis, for any number of workers. It is safe for concurrent
+// use.
+type Broker struct {
+	opt     Options
+	client  rueidis.Client
+	scripts *scripts
+	queues  map[string]*Queue
+	numbers map[int]*Queue
+	seats   []string // keys of register
+
+	mu       sync.Mutex
+	lives    map[uint64]worker.Life // registered here, or asked after
+	parked   []*parking             // claims that wait, in the order in which they began to
+	claiming int                    // claims under way, those included
+	lastKind atomic.Value           // a string: the kind of the job read last
+	rotator  atomic.Uint32
+}
+
+var _ worker.Broker = (*Broker)(nil)
+
+// SchemaError says that what is stored has another schema than this build can work on. It
+// counts as worker.ErrRefused.
+type SchemaError struct {
+	Stored, Known int
+}
+
+func (e *SchemaError) Error() string {
+	if e.Stored > e.Known {
+		return fmt.Sprintf("redis: what is stored has schema %d, and this build knows up to %d; start the newer build", e.Stored, e.Known)
+	}
+	return fmt.Sprintf("redis: what is stored has schema %d, and this build knows %d and %d; start a build in between first", e.Stored, e.Known-1, e.Known)
+}
+
+// Is makes a SchemaError a worker.ErrRefused.
+func (e *SchemaError) Is(target error) bool { return target == worker.ErrRefused }
+
+// Open connects to Redis and makes the queues known. Options that cannot work are refused,
+// each problem with its numbers, and so is a schema that this build does not know.
+func Open(ctx context.Context, options Options) (*Broker, error) {
+	opt, err := options.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	clientOption, err := rueidis.ParseURL(opt.URL)
+	if err != nil {
+		return nil, fmt.Errorf("redis: URL: %w", err)
+	}
+	// Every call is one attempt: retries are the protocol's. Nothing is read twice, so a
+	// client's cache has nothing to do.
+	clientOption.DisableRetry, clientOption.DisableCache = true, true
+	if opt.Client != nil {
+		opt.Client(&clientOption)
+	}
+	client, err := rueidis.NewClient(clientOption)
+	if err != nil {
+		return nil, fmt.Errorf("redis: %w", err)
+	}
+	b := &Broker{
+		opt: opt, client: client, scripts: newScripts(opt.clock),
+		queues: map[string]*Queue{}, numbers: map[int]*Queue{}, lives: map[uint64]worker.Life{},
+	}
+	for _, q := range opt.Queues {
+		if err := b.openQueue(ctx, q); err != nil {
+			client.Close()
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+func (b *Broker) openQueue(ctx context.Context, cfg QueueConfig) error {
+	ctx, cancel := context.WithTimeout(ctx, b.opt.Timeout)
+	defer cancel()
+	var queues string
+	queues, b.seats = globalKeys(b.opt.Namespace)
+	got, err := b.run(ctx, &b.scripts.open, []string{queues},
+		[]string{strconv.Itoa(Schema), cfg.Name, strconv.Itoa(numberFor(cfg.Name)), strconv.Itoa(cfg.Partitions)}).AsStrSlice()
+	if err != nil {
+		return fmt.Errorf("redis: opening queue %q: %w", cfg.Name, err)
+	}
+	if stored, _ := strconv.Atoi(got[0]); len(got) < 3 {
+		return &SchemaError{Stored: stored, Known: Schema}
+	}
+	number, _ := strconv.Atoi(got[1])
+	if number == 0 {
+		return fmt.Errorf("redis: queue %q: the namespace %q has its %d queues already; use another namespace", cfg.Name, b.opt.Namespace, MaxQueues)
+	}
+	partitions, _ := strconv.Atoi(got[2])
+	q := &Queue{broker: b, config: cfg, number: number, policy: cfg.policy()}
+	for i := range partitions {
+		p := &partition{queue: q, number: i, keys: partitionKeys(b.opt.Namespace, cfg.Name, i)}
+		p.lane.partition = p
+		q.partitions = append(q.partitions, p)
+	}
+	b.queues[cfg.Name], b.numbers[number] = q, q
+	return nil
+}
+
+// Close ends the connections. Calls that are out end with an error.
+func (b *Broker) Close() { b.client.Close() }
+
+// Capabilities are all there are.
+func (b *Broker) Capabilities() worker.Capabilities { return worker.Capabilities{} }
+
+// Queue returns a queue that was named in the options.
+func (b *Broker) Queue(name string) (*Queue, error) {
+	if q := b.queues[name]; q != nil {
+		return q, nil
+	}
+	return nil, fmt.Errorf("redis: queue %q is not among the broker's: %w", name, worker.ErrRefused)
+}
+
+// Register makes a life of a worker known, and introduces it to every queue.
+func (b *Broker) Register(ctx context.Context, life worker.Life) (uint64, error) {
+	s, err := b.run(ctx, &b.scripts.register, b.seats, []string{life.Nonce.String(), life.Seat}).ToString()
+	if err != nil {
+		return 0, fmt.Errorf("redis: register: %w", err)
+	}
+	incarnation, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("redis: register: incarnation %q: %w", s, err)
+	}
+	b.mu.Lock()
+	b.lives[incarnation] = life
+	b.mu.Unlock()
+	for _, q := range b.queues {
+		for _, p := range q.partitions {
+			if _, err := p.introduce(ctx, incarnation); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return incarnation, nil
+}
+
+// introduce makes a life known to a partition; it is false for one that two newer lives of
+// its seat have superseded, or that this broker knows nothing of.
+func (p *partition) introduce(ctx context.Context, incarnation uint64) (bool, error) {
+	b := p.queue.broker
+	b.mu.Lock()
+	life, known := b.lives[incarnation]
+	b.mu.Unlock()
+	if !known {
+		return false, nil
+	}
+	n, err := p.run(ctx, &b.scripts.introduce, strconv.FormatUint(incarnation, 10), strconv.FormatUint(uint64(life.Generation), 10), life.Seat).AsInt64()
+	if err != nil {
+		return false, fmt.Errorf("redis: introduce: %w", err)
+	}
+	return n == 1, nil
+}
+
+// Going says that an incarnation will stop.
+func (b *Broker) Going(ctx context.Context, incarnation uint64, queue string) error {
+	q, err := b.Queue(queue)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, p := range q.partitions {
+		if err := p.run(ctx, &b.scripts.going, strconv.FormatUint(incarnation, 10)).Error(); err != nil {
+			errs = append(errs, fmt.Errorf("redis: going: %w", err))
+		}
+	}
+	b.poke(incarnation, queue, math.MaxUint64)
+	return errors.Join(errs...)
+}
+
+// Abandon is for who knows for certain that a worker is dead with everything it started, as
+// a parent does that has reaped it: it ends the leases of its claims, so that a crash costs
+// no lease. It counts as their expiry, and gives the incarnation no new claims. It returns
+// how many claims the dead held.
+func (b *Broker) Abandon(ctx context.Context, incarnation uint64, queue string) (claims int, err error) {
+	q, err := b.Queue(queue)
+	if err != nil {
+		return 0, err
+	}
+	for _, p := range q.partitions {
+		n, err := p.run(ctx, &b.scripts.abandon, strconv.FormatUint(incarnation, 10)).AsInt64()
+		if err != nil {
+			return claims, fmt.Errorf("redis: abandon: %w", err)
+		}
+		claims += int(n)
+	}
+	return claims, nil
+}
+
+// of returns the partition that a job is in.
+func (b *Broker) of(job protocol.JobKey) *partition {
+	number, partition, _ := split(job)
+	if q := b.numbers[number]; q != nil && partition < len(q.partitions) {
+		return q.partitions[partition]
+	}
+	return nil
+}
+
+// partition is one hash slot's share of a queue.
+type partition struct {
+	queue  *Queue
+	number int
+	keys   []string
+	lane   lane
+}
+
+// run executes one of a partition's scripts.
+func (p *partition) run(ctx context.Context, s *script, args ...string) rueidis.RedisResult {
+	return p.queue.broker.run(ctx, s, p.keys, append([]string{p.queue.policy}, args...))
+}
+
+// codes are the letters in which scripts answer.
+func codeOf(letter byte) protocol.Code {
+	switch letter {
+	case 'o':
+		return protocol.OK
+	case 'r':
+		return protocol.Repeat
+	case 'e':
+		return protocol.Expired
+	case 'c':
+		return protocol.Closed
+	case 'x':
+		return protocol.CancelOrder
+	default:
+		return protocol.Stale
+	}
+}

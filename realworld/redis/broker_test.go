@@ -1,0 +1,263 @@
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/protocol/worker"
+)
+
+func dialUnix(ctx context.Context, path string, dialer *net.Dialer, _ *tls.Config) (net.Conn, error) {
+	return dialer.DialContext(ctx, "unix", path)
+}
+
+// fixture is a broker with one queue and hands of its own.
+type fixture struct {
+	*Broker
+	t   testing.TB
+	q   *Queue
+	seq map[uint64]uint64
+}
+
+func newFixture(t testing.TB, change ...func(*Options)) *fixture {
+	url, namespace := onServer(t)
+	opt := Options{URL: url, Namespace: namespace, Timeout: 10 * time.Second, Queues: []QueueConfig{{Name: "q"}}}
+	for _, c := range change {
+		c(&opt)
+	}
+	b, err := Open(t.Context(), opt)
+	require.NoError(t, err)
+	t.Cleanup(b.Close)
+	q, err := b.Queue(opt.Queues[0].Name)
+	require.NoError(t, err)
+	return &fixture{b, t, q, map[uint64]uint64{}}
+}
+
+func (f *fixture) life(seat string, generation uint32) uint64 {
+	inc, err := f.Register(f.t.Context(), worker.Life{Seat: seat, Nonce: uuid.New(), Generation: generation})
+	require.NoError(f.t, err)
+	return inc
+}
+
+func (f *fixture) claim(inc uint64, want int, park time.Duration, kinds ...worker.KindVersions) []worker.Grant {
+	a, err := f.Claim(f.t.Context(), f.request(inc, want, park, kinds...))
+	require.NoError(f.t, err)
+	return a.Grants
+}
+
+// request is the next one of a life.
+func (f *fixture) request(inc uint64, want int, park time.Duration, kinds ...worker.KindVersions) worker.ClaimRequest {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.seq[inc]++
+	return worker.ClaimRequest{Incarnation: inc, Queue: f.q.config.Name, Seq: f.seq[inc], Want: want, Park: park, Kinds: kinds}
+}
+
+func (f *fixture) enqueue(n int) []protocol.JobKey {
+	jobs := make([]Job, n)
+	for i := range jobs {
+		jobs[i] = Job{Kind: "k", Version: 1, Payload: fmt.Appendf(nil, "payload %d", i)}
+	}
+	return keysOf(f.add(jobs...))
+}
+
+func (f *fixture) settle(g worker.Grant, verb protocol.Verb, reason protocol.Reason) protocol.Code {
+	codes, err := f.Settle(f.t.Context(), []worker.Settlement{{Job: g.Job, Token: g.Token, Verb: verb, Reason: reason}})
+	require.NoError(f.t, err)
+	return codes[0]
+}
+
+func TestAJobIsClaimedRunAndDone(t *testing.T) {
+	f := newFixture(t)
+	inc := f.life("a", 0)
+	keys := f.enqueue(3)
+	got := f.claim(inc, 2, 0)
+	require.Len(t, got, 2)
+	assert.Equal(t, keys[0], got[0].Job)
+	assert.Equal(t, "k", got[0].Kind)
+	assert.Equal(t, uint16(1), got[0].Version)
+	assert.Equal(t, "payload 0", string(got[0].Payload))
+	assert.Equal(t, protocol.OK, f.settle(got[0], protocol.Ack, 0))
+	assert.Equal(t, protocol.Repeat, f.settle(got[0], protocol.Ack, 0))
+	assert.Equal(t, protocol.Closed, f.settle(got[0], protocol.Fail, 0))
+	assert.Equal(t, protocol.OK, f.settle(got[1], protocol.Release, protocol.BecauseDrain))
+	next := f.claim(inc, 5, 0)
+	require.Len(t, next, 2)
+	assert.Equal(t, keys[1], next[0].Job, "what comes back has its old place")
+	assert.Equal(t, worker.Prior{Token: got[1].Token, Reason: protocol.BecauseDrain}, next[0].Prior)
+	assert.Greater(t, next[0].Token, got[1].Token)
+}
+
+func TestAWaitingClaimIsWoken(t *testing.T) {
+	f := newFixture(t)
+	inc := f.life("a", 0)
+	got := make(chan []worker.Grant)
+	go func() { got <- f.claim(inc, 2, 20*time.Second) }()
+	require.Eventually(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.parked) == 1 }, 5*time.Second, time.Millisecond)
+	keys := f.enqueue(1)
+	assert.Equal(t, keys[0], (<-got)[0].Job)
+}
+
+func TestAWorkerIsNotHandedWhatItDoesNotUnderstand(t *testing.T) {
+	f := newFixture(t)
+	a, b := f.life("a", 0), f.life("b", 0)
+	keys := keysOf(f.add(Job{Kind: "render", Version: 1}, Job{Kind: "render", Version: 2}, Job{Kind: "mail", Version: 1}, Job{Kind: "render", Version: 3}))
+	old, fresh := worker.KindVersions{Kind: "render", Min: 1, Max: 1}, worker.KindVersions{Kind: "render", Min: 2, Max: 9}
+	jobs := func(grants []worker.Grant) (jobs []protocol.JobKey) {
+		for _, g := range grants {
+			jobs = append(jobs, g.Job)
+		}
+		return jobs
+	}
+	assert.Equal(t, keys[:1], jobs(f.claim(a, 10, 0, old)))
+	assert.Empty(t, f.claim(a, 10, 0, old), "the others are not looked at again and again")
+	assert.Equal(t, []protocol.JobKey{keys[1], keys[3]}, jobs(f.claim(b, 10, 0, fresh)), "who understands them finds them, in their order")
+	assert.Equal(t, keys[2:3], jobs(f.claim(b, 10, 0)), "who names nothing understands everything")
+}
+
+func TestWhoWaitsForAnotherKindPassesTheCallOn(t *testing.T) {
+	f := newFixture(t)
+	mail := worker.KindVersions{Kind: "mail", Max: 9}
+	render := worker.KindVersions{Kind: "render", Max: 9}
+	for i := range 3 {
+		inc := f.life(fmt.Sprint("mail", i), 0)
+		go func() {
+			_, _ = f.Claim(t.Context(), worker.ClaimRequest{Incarnation: inc, Queue: "q", Seq: 1, Want: 1, Park: time.Minute, Kinds: []worker.KindVersions{mail}})
+		}()
+		f.awaitParked(i + 1)
+	}
+	inc := f.life("render", 0)
+	got := make(chan []worker.Grant)
+	go func() { got <- f.claim(inc, 1, time.Minute, render) }()
+	f.awaitParked(4)
+	keys := keysOf(f.add(Job{Kind: "render"}))
+	assert.Equal(t, keys[0], (<-got)[0].Job)
+}
+
+func (f *fixture) awaitParked(n int) {
+	require.Eventually(f.t, func() bool {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		return len(f.parked) == n && f.claiming == n
+	}, 10*time.Second, time.Millisecond)
+}
+
+func TestACancelledClaimEndsAtOnce(t *testing.T) {
+	f := newFixture(t)
+	inc := f.life("a", 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		_, err := f.Claim(ctx, worker.ClaimRequest{Incarnation: inc, Queue: "q", Seq: 1, Want: 1, Park: time.Hour})
+		ended <- err
+	}()
+	f.awaitParked(1)
+	cancel()
+	select {
+	case err := <-ended:
+		assert.ErrorIs(t, err, context.Canceled)
+	case <-time.After(10 * time.Second):
+		t.Fatal("it blocks on")
+	}
+}
+
+func TestTheDeadAreReleasedByTheirParent(t *testing.T) {
+	f := newFixture(t)
+	dead, heir := f.life("dead", 0), f.life("heir", 0)
+	f.enqueue(5)
+	held := f.claim(dead, 3, 0)
+	require.Len(t, held, 3)
+	assert.Equal(t, protocol.OK, f.settle(held[0], protocol.Ack, 0))
+	other := f.claim(heir, 1, 0)
+
+	n, err := f.Abandon(t.Context(), dead, "q")
+	require.NoError(t, err)
+	assert.Equal(t, 2, n)
+	got := f.claim(heir, 10, 0)
+	require.Len(t, got, 3)
+	assert.Equal(t, []protocol.JobKey{held[1].Job, held[2].Job}, []protocol.JobKey{got[0].Job, got[1].Job})
+	assert.Equal(t, worker.Prior{Token: held[1].Token, Reason: protocol.BecauseExpired}, got[0].Prior)
+	assert.Equal(t, protocol.Stale, f.settle(held[1], protocol.Ack, 0), "should it have been alive, it is fenced off")
+	assert.Equal(t, protocol.OK, f.settle(other[0], protocol.Ack, 0), "others keep what they hold")
+
+	_, err = f.Claim(t.Context(), worker.ClaimRequest{Incarnation: dead, Queue: "q", Seq: 99, Want: 1})
+	assert.ErrorIs(t, err, worker.ErrRefused, "and it gets nothing any more")
+	n, err = f.Abandon(t.Context(), dead, "q")
+	require.NoError(t, err)
+	assert.Zero(t, n, "a repeat finds nothing")
+}
+
+func TestANewerSchemaIsRefused(t *testing.T) {
+	f := newFixture(t)
+	queues, _ := globalKeys(f.opt.Namespace)
+	store := func(schema int) error {
+		require.NoError(t, f.client.Do(t.Context(), f.client.B().Hset().Key(queues).FieldValue().FieldValue("schema", fmt.Sprint(schema)).Build()).Error())
+		b, err := Open(t.Context(), f.opt)
+		if err == nil {
+			b.Close()
+		}
+		return err
+	}
+	assert.NoError(t, store(Schema-1))
+	assert.NoError(t, store(Schema))
+	err := store(Schema + 1)
+	assert.ErrorIs(t, err, worker.ErrRefused)
+	assert.EqualError(t, err, "redis: what is stored has schema 2, and this build knows up to 1; start the newer build")
+}
+
+func TestAFlushedScriptIsSentAgain(t *testing.T) {
+	f := newFixture(t)
+	inc := f.life("a", 0)
+	keys := f.enqueue(2)
+	require.NoError(t, f.client.Do(t.Context(), f.client.B().ScriptFlush().Build()).Error())
+	got := f.claim(inc, 1, 0)
+	require.Len(t, got, 1)
+	assert.Equal(t, keys[0], got[0].Job)
+	require.NoError(t, f.client.Do(t.Context(), f.client.B().ScriptFlush().Build()).Error())
+	assert.Equal(t, protocol.OK, f.settle(got[0], protocol.Ack, 0))
+}
+
+func TestQueuesOfOneNamespaceHaveDifferentKeys(t *testing.T) {
+	names := []QueueConfig{{Name: "q"}}
+	for i := 0; len(names) < 3; i++ {
+		if name := fmt.Sprint("other", i); numberFor(name) == numberFor("q") { // they meet where the search begins
+			names = append(names, QueueConfig{Name: name})
+		}
+	}
+	f := newFixture(t, func(o *Options) { o.Queues = names })
+	seen := map[int]bool{}
+	for _, q := range f.queues {
+		seen[q.number] = true
+	}
+	assert.Len(t, seen, 3)
+	again, err := Open(t.Context(), f.opt)
+	require.NoError(t, err)
+	defer again.Close()
+	for name, q := range f.queues {
+		assert.Equal(t, q.number, again.queues[name].number, "and keep them")
+	}
+}
+
+func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
+	for want, opt := range map[string]Options{
+		`no queues`:            {},
+		`named twice`:          {Queues: []QueueConfig{{Name: "a"}, {Name: "a"}}},
+		`without braces`:       {Queues: []QueueConfig{{Name: "a{b}"}}},
+		`65 partitions`:        {Queues: []QueueConfig{{Name: "a", Partitions: 65}}},
+		`lease 1µs`:            {Queues: []QueueConfig{{Name: "a", Lease: time.Microsecond}}},
+		`backoff 2h0m0s to 1h`: {Queues: []QueueConfig{{Name: "a", BackoffMin: 2 * time.Hour, BackoffMax: time.Hour}}},
+		`redis: URL`:           {Queues: []QueueConfig{{Name: "a"}}, URL: "http://localhost"},
+	} {
+		_, err := Open(t.Context(), opt)
+		assert.ErrorContains(t, err, want)
+	}
+}

@@ -1,0 +1,268 @@
+package redis
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/protocol/worker"
+)
+
+// Claim asks every partition of the queue in turn, beginning with another one each time. A
+// request that waits is woken when there is something to have.
+func (b *Broker) Claim(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
+	q, err := b.Queue(req.Queue)
+	if err != nil {
+		return worker.ClaimAnswer{}, err
+	}
+	c := &claiming{
+		queue: q, req: req, kinds: kindList(req.Kinds), want: min(req.Want, batchLimit),
+		left: q.rotated(int(b.rotator.Add(1))),
+	}
+	b.count(1)
+	defer b.count(-1)
+	return c.run(ctx)
+}
+
+func (b *Broker) count(n int) {
+	b.mu.Lock()
+	b.claiming += n
+	b.mu.Unlock()
+}
+
+// claiming is one claim request under way.
+type claiming struct {
+	queue   *Queue
+	req     worker.ClaimRequest
+	kinds   string
+	want    int
+	left    []*partition // to be asked
+	waits   []waiting    // where it waits
+	answer  worker.ClaimAnswer
+	refused int
+}
+
+// waiting is a partition at which a request waits.
+type waiting struct {
+	*partition
+	sleep time.Duration
+	newer bool
+}
+
+func (c *claiming) run(ctx context.Context) (worker.ClaimAnswer, error) {
+	hops := "0"
+	for {
+		for len(c.left) > 0 && len(c.answer.Grants) < max(c.want, 1) {
+			p := c.left[0]
+			c.left = c.left[1:]
+			if err := c.ask(ctx, p, hops); err != nil {
+				return worker.ClaimAnswer{}, err
+			}
+		}
+		// What waits under an earlier number finds out that it is closed.
+		c.queue.broker.poke(c.req.Incarnation, c.req.Queue, c.req.Seq-1)
+		switch {
+		case len(c.waits) == 0 && c.refused > 0 && len(c.answer.Grants) == 0:
+			return worker.ClaimAnswer{}, worker.ErrRefused
+		case len(c.waits) == 0:
+			return c.answer, nil
+		case len(c.answer.Grants) > 0:
+			c.unwait(ctx)
+			return c.answer, nil
+		}
+		var err error
+		if hops, err = c.sleep(ctx); err != nil {
+			return worker.ClaimAnswer{}, err
+		}
+		for _, w := range c.waits {
+			c.left = append(c.left, w.partition)
+		}
+		c.waits, c.refused = c.waits[:0], 0
+	}
+}
+
+// ask makes one request to one partition.
+func (c *claiming) ask(ctx context.Context, p *partition, hops string) error {
+	park := c.req.Park
+	if len(c.answer.Grants) > 0 {
+		park = 0
+	}
+	call := claimCall{kinds: c.kinds, args: [5]string{
+		strconv.FormatUint(c.req.Incarnation, 10), strconv.FormatUint(c.req.Seq, 10),
+		strconv.Itoa(max(c.want-len(c.answer.Grants), 0)), micros(park), hops,
+	}}
+	for again := range 2 {
+		if err := p.lane.claim(ctx, &call); err != nil {
+			return err
+		}
+		if call.answer.status != "unknown" || again > 0 {
+			break
+		}
+		// The partition has forgotten this life, or never knew it.
+		if known, err := p.introduce(ctx, c.req.Incarnation); err != nil || !known {
+			c.refused++
+			return err
+		}
+	}
+	switch a := &call.answer; a.status {
+	case "ok":
+		c.answer.Parked = max(c.answer.Parked, a.parked)
+		return c.add(p, a)
+	case "wait":
+		c.waits = append(c.waits, waiting{p, a.sleep, a.newer})
+	default:
+		c.refused++
+	}
+	return nil
+}
+
+// unwait ends the waiting at partitions when another one had a job.
+func (c *claiming) unwait(ctx context.Context) {
+	for _, w := range c.waits {
+		call := claimCall{args: [5]string{strconv.FormatUint(c.req.Incarnation, 10), strconv.FormatUint(c.req.Seq, 10), "0", "0", "0"}}
+		if err := w.lane.claim(ctx, &call); err != nil {
+			w.queue.broker.opt.Logger.Debug("a claim request is left waiting at a partition", "queue", c.req.Queue, "partition", w.number, "error", err)
+		}
+	}
+}
+
+// add reads grants: what all have in common, then what those have that were claimed before.
+func (c *claiming) add(p *partition, a *turnAnswer) error {
+	from := len(c.answer.Grants)
+	c.answer.Grants = slices.Grow(c.answer.Grants, len(a.ids))
+	for i := range a.ids {
+		id, err := a.ids[i].AsUint64()
+		if err != nil {
+			return fmt.Errorf("redis: claim: %w", err)
+		}
+		record, err := a.records[i].AsBytes()
+		if err != nil {
+			return fmt.Errorf("redis: claim: %w", err)
+		}
+		g := worker.Grant{Job: jobKey(p.queue.number, p.number, id), Token: a.token}
+		if g.Kind, g.Version, g.Payload, err = p.queue.broker.readRecord(record); err != nil {
+			return err
+		}
+		c.answer.Grants = append(c.answer.Grants, g)
+	}
+	for i := range a.extras {
+		if err := addExtra(c.answer.Grants[from:], &a.extras[i]); err != nil {
+			return fmt.Errorf("redis: claim: %w", err)
+		}
+	}
+	return nil
+}
+
+func addExtra(grants []worker.Grant, m *rueidis.RedisMessage) error {
+	parts, err := m.ToArray()
+	if err != nil {
+		return err
+	}
+	if len(parts) != 6 {
+		return fmt.Errorf("an extra of %d parts", len(parts))
+	}
+	i, err := parts[0].AsInt64()
+	if err != nil {
+		return err
+	}
+	g := &grants[i]
+	token, err := parts[1].AsUint64()
+	if err != nil {
+		return err
+	}
+	g.Token = protocol.Token(token)
+	if prior, _ := parts[2].ToString(); prior != "" {
+		n, err := strconv.ParseUint(prior, 10, 64)
+		if err != nil {
+			return err
+		}
+		why, err := parts[3].AsInt64()
+		if err != nil {
+			return err
+		}
+		g.Prior = worker.Prior{Token: protocol.Token(n), Reason: protocol.Reason(why)}
+	}
+	if has, err := parts[4].AsInt64(); err != nil || has == 0 {
+		return err
+	}
+	cursor, err := parts[5].AsBytes()
+	g.Cursor = append([]byte{}, cursor...)
+	return err
+}
+
+// A job's record is its kind and version, a tab between them and a line end after, and its
+// payload.
+func writeRecord(kind string, version uint16, payload []byte) string {
+	var b strings.Builder
+	b.Grow(len(kind) + len(payload) + 7)
+	b.WriteString(kind)
+	b.WriteByte('\t')
+	b.WriteString(strconv.Itoa(int(version)))
+	b.WriteByte('\n')
+	b.Write(payload)
+	return b.String()
+}
+
+func (b *Broker) readRecord(r []byte) (kind string, version uint16, payload []byte, err error) {
+	end := bytes.IndexByte(r, '\n')
+	tab := bytes.IndexByte(r[:max(end, 0)], '\t')
+	if tab < 0 {
+		return "", 0, nil, errors.New("redis: a job's record is not one of this schema")
+	}
+	v, err := strconv.ParseUint(string(r[tab+1:end]), 10, 16)
+	if err != nil {
+		return "", 0, nil, fmt.Errorf("redis: a job's record: version: %w", err)
+	}
+	return b.intern(r[:tab]), uint16(v), r[end+1:], nil
+}
+
+// intern returns the one string of a kind's name.
+func (b *Broker) intern(name []byte) string {
+	last, _ := b.lastKind.Load().(string)
+	if last == string(name) {
+		return last
+	}
+	last = string(name)
+	b.lastKind.Store(last)
+	return last
+}
+
+// kindList is what scripts read of the kinds that a worker understands.
+func kindList(kinds []worker.KindVersions) string {
+	var b strings.Builder
+	for _, k := range kinds {
+		b.WriteString(k.Kind)
+		b.WriteByte('\t')
+		b.WriteString(strconv.Itoa(int(k.Min)))
+		b.WriteByte('\t')
+		b.WriteString(strconv.Itoa(int(k.Max)))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// Withdraw takes a claim request back.
+func (b *Broker) Withdraw(ctx context.Context, incarnation uint64, queue string, seq uint64) (int, error) {
+	q, err := b.Queue(queue)
+	if err != nil {
+		return 0, err
+	}
+	jobs := 0
+	for _, p := range q.partitions {
+		n, err := p.run(ctx, &b.scripts.withdraw, strconv.FormatUint(incarnation, 10), strconv.FormatUint(seq, 10)).AsInt64()
+		if err != nil {
+			return 0, fmt.Errorf("redis: withdraw: %w", err)
+		}
+		jobs += int(n)
+	}
+	b.poke(incarnation, queue, seq)
+	return jobs, nil
+}

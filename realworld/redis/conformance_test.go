@@ -1,0 +1,141 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/rueidis"
+	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/brokertest"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+func TestConformance(t *testing.T) {
+	brokertest.Run(t, func(t brokertest.TB, cfg brokertest.Config) brokertest.Subject { return openSubject(t, cfg) })
+}
+
+// subject is a broker on a clock of the test's own, a key that every script reads.
+type subject struct {
+	*Broker
+	t     brokertest.TB
+	ctx   context.Context
+	clock string
+	now   time.Time
+}
+
+func openSubject(t brokertest.TB, cfg brokertest.Config) *subject {
+	url, namespace := onServer(t)
+	s := &subject{t: t, ctx: context.Background(), clock: namespace + "-clock", now: cfg.Start}
+	var queues []QueueConfig
+	for _, name := range []string{brokertest.Queue, brokertest.OtherQueue} {
+		queues = append(queues, QueueConfig{
+			Name: name, Lease: cfg.Lease, MaxFailures: never(cfg.MaxFailures), Poison: never(cfg.Poison), Starving: never(cfg.Starving),
+			OnExpiry:   map[model.OnExpiry]OnExpiry{model.Redeliver: Redeliver, model.QuarantineExpired: QuarantineExpired}[cfg.OnExpiry],
+			BackoffMin: cfg.BackoffMin, BackoffMax: cfg.BackoffMax, Spread: -1,
+		})
+	}
+	var err error
+	s.Broker, err = Open(s.ctx, Options{
+		URL: url, Namespace: namespace, Queues: queues, Timeout: 20 * time.Second,
+		clock:  fmt.Sprintf("local now = tonumber(redis.call('GET', '%s'))", s.clock),
+		Client: func(o *rueidis.ClientOption) { o.PipelineMultiplex = -1 },
+	})
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	s.set()
+	return s
+}
+
+// never is a limit of the kit, for which 0 is none.
+func never(n int) int {
+	if n == 0 {
+		return -1
+	}
+	return n
+}
+
+func (s *subject) set() {
+	require.NoError(s.t, s.client.Do(s.ctx, s.client.B().Set().Key(s.clock).Value(fmt.Sprint(s.now.UnixMicro())).Build()).Error())
+}
+
+func (s *subject) Enqueue(queue string, job brokertest.NewJob) protocol.JobKey {
+	q, err := s.Queue(queue)
+	require.NoError(s.t, err)
+	added, err := q.Enqueue(s.ctx, Job{Kind: job.Kind, Version: job.Version, Payload: job.Payload})
+	require.NoError(s.t, err)
+	return added[0].Job
+}
+
+func (s *subject) CancelJob(job protocol.JobKey) {
+	for _, q := range s.queues {
+		_, err := q.Cancel(s.ctx, job)
+		require.NoError(s.t, err)
+	}
+}
+
+// Advance moves the clock. Requests that wait look again in the order in which they came, as
+// they do in production when their sleep is over.
+func (s *subject) Advance(d time.Duration) {
+	s.now = s.now.Add(d)
+	s.set()
+	s.mu.Lock()
+	waiting := slices.Clone(s.parked)
+	s.mu.Unlock()
+	for _, pk := range waiting {
+		s.poke(pk.req.Incarnation, pk.req.Queue, pk.req.Seq)
+		s.settled()
+	}
+	for _, q := range s.queues {
+		for _, p := range q.partitions {
+			for more := int64(1); more == 1; {
+				var err error
+				more, err = p.run(s.ctx, &s.scripts.expire).AsInt64()
+				require.NoError(s.t, err)
+			}
+		}
+	}
+}
+
+// settled waits until every claim that is under way waits at the broker.
+func (s *subject) settled() int {
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Microsecond) {
+		s.mu.Lock()
+		claiming, parked := s.claiming, len(s.parked)
+		s.mu.Unlock()
+		if claiming == parked {
+			return parked
+		}
+		if time.Now().After(end) {
+			s.t.Fatalf("%d claims are under way, of which %d wait", claiming, parked)
+		}
+	}
+}
+
+func (s *subject) AwaitParked(n int) {
+	for end := time.Now().Add(20 * time.Second); s.settled() != n; time.Sleep(10 * time.Microsecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("not %d requests wait", n)
+		}
+	}
+}
+
+func (s *subject) Job(job protocol.JobKey) (brokertest.Job, bool) {
+	for _, q := range s.queues {
+		info, ok, err := q.Job(s.ctx, job)
+		require.NoError(s.t, err)
+		if ok {
+			return brokertest.Job{State: states[info.State], Deliveries: info.Deliveries, Failures: info.Failures, Poison: info.Poison, Fruitless: info.Fruitless}, true
+		}
+	}
+	return brokertest.Job{}, false
+}
+
+var states = map[State]model.JobState{
+	Ready: model.JobReady, Claimed: model.JobClaimed, Delayed: model.JobDelayed, Done: model.JobDone, Dead: model.JobDead,
+	Quarantined: model.JobQuarantined, Cancelled: model.JobCancelledByOperator,
+}

@@ -1,0 +1,96 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/rueidis"
+
+	"github.com/quiesce/quiesce/protocol/worker"
+)
+
+// parking is a claim request that sleeps until it is woken.
+type parking struct {
+	req  worker.ClaimRequest
+	poke chan struct{} // something changed that no wake list tells
+}
+
+// sleep waits until one of the partitions may have something, and returns how many others
+// are to be woken if it has not.
+func (c *claiming) sleep(ctx context.Context) (hops string, err error) {
+	b := c.queue.broker
+	pk := &parking{req: c.req, poke: make(chan struct{})}
+	b.mu.Lock()
+	b.parked = append(b.parked, pk)
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		b.parked = slices.DeleteFunc(b.parked, func(other *parking) bool { return other == pk })
+		b.mu.Unlock()
+	}()
+
+	blocked, cancel := context.WithCancel(ctx)
+	defer cancel()
+	woken := make(chan popped, len(c.waits))
+	for _, w := range c.waits {
+		go func() { woken <- w.pop(blocked) }()
+	}
+	select {
+	case p := <-woken:
+		if p.err != nil && ctx.Err() == nil {
+			return "", fmt.Errorf("redis: waiting for jobs: %w", p.err)
+		}
+		return p.hops, ctx.Err()
+	case <-pk.poke:
+		return "0", nil
+	case <-ctx.Done():
+		return "", fmt.Errorf("redis: waiting for jobs: %w", ctx.Err())
+	}
+}
+
+type popped struct {
+	hops string
+	err  error
+}
+
+// pop blocks on a partition's wake list, on a connection of its own, which is closed when
+// ctx is done.
+func (w waiting) pop(ctx context.Context) popped {
+	if w.sleep <= 0 {
+		return popped{hops: "0"}
+	}
+	keys := w.keys[wakeKey : wakeKey+1]
+	if w.newer {
+		keys = []string{w.keys[wakeNewerKey], w.keys[wakeKey]}
+	}
+	client := w.queue.broker.client
+	// Redis rounds to milliseconds, and 0 would be for ever.
+	seconds := strconv.FormatFloat(max(w.sleep, time.Millisecond).Seconds(), 'f', 3, 64)
+	got, err := client.Do(ctx, client.B().Arbitrary("BLPOP").Keys(keys...).Args(seconds).Blocking()).AsStrSlice()
+	switch {
+	case rueidis.IsRedisNil(err):
+		return popped{hops: "0"}
+	case err != nil:
+		return popped{err: err}
+	case len(got) != 2:
+		return popped{hops: "0"}
+	default:
+		return popped{hops: got[1]}
+	}
+}
+
+// poke lets requests look again that wait here, up to a number.
+func (b *Broker) poke(incarnation uint64, queue string, upTo uint64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.parked = slices.DeleteFunc(b.parked, func(pk *parking) bool {
+		if pk.req.Incarnation != incarnation || pk.req.Queue != queue || pk.req.Seq > upTo {
+			return false
+		}
+		close(pk.poke)
+		return true
+	})
+}

@@ -1,0 +1,78 @@
+package redis
+
+import (
+	"context"
+	"crypto/sha1"
+	"embed"
+	"encoding/hex"
+	"strconv"
+	"strings"
+
+	"github.com/redis/rueidis"
+)
+
+//go:embed lua/*.lua
+var sources embed.FS
+
+// Schema is the number of the layout of keys and of the contract of the scripts. A process
+// of schema N works on what N and N-1 have stored; a newer one refuses to start on it.
+const Schema = 1
+
+// serverClock is how a script reads Redis's own clock, in microseconds: one line, which
+// tests replace to move time.
+const serverClock = "local time = redis.call('TIME'); local now = time[1] * 1000000 + time[2]"
+
+// script is one atomic operation. Its text begins with #!lua, so that a cluster refuses keys
+// of another hash slot instead of serving them wrong.
+type script struct {
+	name, text, sha string
+}
+
+// full scripts may run on a Redis that is out of memory: they settle, renew and hand back.
+// Only what adds jobs is refused then.
+func newScript(clock, name string, flags string, parts ...string) script {
+	var b strings.Builder
+	b.WriteString("#!lua")
+	if flags != "" {
+		b.WriteString(" flags=" + flags)
+	}
+	b.WriteString("\n-- quiesce " + name + ", schema " + strconv.Itoa(Schema) + "\n" + clock + "\n")
+	for _, part := range append(parts, name) {
+		text, err := sources.ReadFile("lua/" + part + ".lua")
+		if err != nil {
+			panic(err) // the list below names a file that is not there
+		}
+		b.Write(text)
+	}
+	sum := sha1.Sum([]byte(b.String())) //nolint:gosec // Redis names scripts so
+	return script{name, b.String(), hex.EncodeToString(sum[:])}
+}
+
+// scripts is everything that is ever executed.
+type scripts struct {
+	open, register                                           script
+	introduce, going, turn, withdraw, renew, abandon, expire script
+	enqueue, cancel, look                                    script
+}
+
+func newScripts(clock string) *scripts {
+	full := func(name string, parts ...string) script { return newScript(clock, name, "allow-oom", parts...) }
+	return &scripts{
+		open: full("open"), register: full("register"),
+		introduce: full("introduce", "base"), going: full("going", "base"), abandon: full("abandon", "base", "jobs"),
+		turn: full("turn", "base", "jobs", "claims"), withdraw: full("withdraw", "base", "jobs"),
+		renew: full("renew", "base", "jobs"), expire: full("sweep", "base", "jobs"),
+		enqueue: newScript(clock, "enqueue", "", "base", "jobs"), cancel: full("cancel", "base", "jobs"), look: full("look", "base", "jobs"),
+	}
+}
+
+// run executes a script once. A server that does not know it (restarted, flushed, failed
+// over) has done nothing, and is sent the text.
+func (b *Broker) run(ctx context.Context, s *script, keys, args []string) rueidis.RedisResult {
+	n := strconv.Itoa(len(keys))
+	r := b.client.Do(ctx, b.client.B().Evalsha().Sha1(s.sha).Numkeys(int64(len(keys))).Key(keys...).Arg(args...).Build())
+	if err, ok := rueidis.IsRedisErr(r.Error()); ok && err.IsNoScript() {
+		return b.client.Do(ctx, b.client.B().Arbitrary("EVAL", s.text, n).Keys(keys...).Args(args...).Build())
+	}
+	return r
+}

@@ -1,0 +1,138 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/protocol/worker"
+)
+
+// batchLimit is how many jobs one script call carries at most: Lua's stack holds about 8,000
+// values, and a script holds everybody up while it runs.
+const batchLimit = 1000
+
+// byPartition splits a batch. Jobs of queues that this broker does not know are stale.
+func byPartition[T any](b *Broker, items []T, job func(*T) protocol.JobKey, f func(p *partition, index []int) error) error {
+	if len(items) == 0 {
+		return nil
+	}
+	first := b.of(job(&items[0]))
+	parts := map[*partition][]int{}
+	for i := range items {
+		p := first
+		if i > 0 {
+			p = b.of(job(&items[i]))
+		}
+		if p != nil {
+			parts[p] = append(parts[p], i)
+		}
+	}
+	var errs []error
+	for p, index := range parts {
+		for len(index) > 0 {
+			n := min(len(index), batchLimit)
+			errs = append(errs, f(p, index[:n]))
+			index = index[n:]
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func allStale(n int) []protocol.Code {
+	codes := make([]protocol.Code, n)
+	for i := range codes {
+		codes[i] = protocol.Stale
+	}
+	return codes
+}
+
+// Renew extends leases, and keeps the cursors that ride along.
+func (b *Broker) Renew(ctx context.Context, renewals []worker.Renewal) ([]protocol.Code, error) {
+	return b.extend(ctx, renewals, "1")
+}
+
+// Save keeps a cursor.
+func (b *Broker) Save(ctx context.Context, save worker.Renewal) (protocol.Code, error) {
+	codes, err := b.extend(ctx, []worker.Renewal{save}, "0")
+	if err != nil {
+		return protocol.Unknown, err
+	}
+	return codes[0], nil
+}
+
+func (b *Broker) extend(ctx context.Context, renewals []worker.Renewal, extend string) ([]protocol.Code, error) {
+	codes := allStale(len(renewals))
+	err := byPartition(b, renewals, func(r *worker.Renewal) protocol.JobKey { return r.Job }, func(p *partition, index []int) error {
+		args := make([]string, 0, 1+3*len(index))
+		args = append(args, extend)
+		for _, i := range index {
+			r := &renewals[i]
+			args = append(args, idOf(r.Job), padded(r.Token), optional(r.Cursor))
+		}
+		letters, err := p.run(ctx, &b.scripts.renew, args...).ToString()
+		if err != nil {
+			return fmt.Errorf("redis: renew: %w", err)
+		}
+		for k, i := range index {
+			codes[i] = codeOf(letters[k])
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return codes, nil
+}
+
+// optional tells an empty value from none.
+func optional(cursor []byte) string {
+	if cursor == nil {
+		return ""
+	}
+	return "c" + string(cursor)
+}
+
+// Settle ends claims. What is settled while a call is out goes with the next one, together
+// with a claim request that waits to be sent.
+func (b *Broker) Settle(ctx context.Context, settlements []worker.Settlement) ([]protocol.Code, error) {
+	codes := allStale(len(settlements))
+	if p := b.only(settlements); p != nil {
+		if err := p.lane.settle(ctx, settlements, codes); err != nil {
+			return nil, err
+		}
+		return codes, nil
+	}
+	err := byPartition(b, settlements, func(s *worker.Settlement) protocol.JobKey { return s.Job }, func(p *partition, index []int) error {
+		some, its := make([]worker.Settlement, len(index)), make([]protocol.Code, len(index))
+		for k, i := range index {
+			some[k] = settlements[i]
+		}
+		if err := p.lane.settle(ctx, some, its); err != nil {
+			return err
+		}
+		for k, i := range index {
+			codes[i] = its[k]
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return codes, nil
+}
+
+// only returns the partition of a batch that fits one call, or nil.
+func (b *Broker) only(settlements []worker.Settlement) *partition {
+	if len(settlements) == 0 || len(settlements) > batchLimit {
+		return nil
+	}
+	p := b.of(settlements[0].Job)
+	for i := range settlements {
+		if b.of(settlements[i].Job) != p {
+			return nil
+		}
+	}
+	return p
+}
