@@ -14,7 +14,7 @@ RACE ?= $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 STATICCHECK ?= go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint fmt bench costs fuzz cover cross determinism check simulate
+.PHONY: help build tools test lint fmt bench costs fuzz cover cross determinism check simulate
 
 help: ## List the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,7 +23,10 @@ help: ## List the targets and the variables
 build: ## Build ./simulate
 	go build ./cmd/simulate
 
-test: lint ## What CI runs: lint, and every test with the race detector
+tools: ## Install redis-server where that is possible; tests that need it say so and skip without it
+	@.ci/need redis-server redis-server || true
+
+test: tools lint ## What CI runs: lint, and every test with the race detector
 	go test $(RACE) -timeout 15m ./...
 
 lint: ## gofmt, vet and staticcheck
