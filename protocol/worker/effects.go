@@ -41,10 +41,9 @@ func (w *Worker) carryOut(e protocol.Effect) {
 	case protocol.Note:
 		w.note(e)
 	case protocol.Line:
-		w.log.Info("drained", "job", e.Job, "slot", e.Slot, "outcome", e.Outcome.String(), "after", e.Span)
-		w.observe(e)
+		w.line(e)
 	case protocol.Exit:
-		w.log.Info("at rest", "status", e.Status)
+		w.atRest(e)
 	}
 }
 
@@ -65,13 +64,6 @@ func (w *Worker) note(e protocol.Effect) {
 		w.log.Error("a handler ignores its cancellation; its claim is kept", "job", e.Job, "kind", w.kindName(e.JobKind), "note", e.Note.String())
 	default:
 		w.log.Debug("note", "note", e.Note.String(), "job", e.Job)
-	}
-	w.observe(e)
-}
-
-func (w *Worker) observe(e protocol.Effect) {
-	if w.opt.Observe != nil {
-		w.opt.Observe(e)
 	}
 }
 

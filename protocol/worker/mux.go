@@ -94,6 +94,14 @@ func (m *Mux) wrapped(i int) Handler {
 	return h
 }
 
+func (m *Mux) names() []string {
+	all := make([]string, len(m.kinds))
+	for i, k := range m.kinds {
+		all[i] = k.name
+	}
+	return all
+}
+
 func (m *Mux) versions() []KindVersions {
 	all := make([]KindVersions, len(m.kinds))
 	for i, k := range m.kinds {

@@ -33,10 +33,10 @@ type Options struct {
 
 	Policy protocol.Policy // hybrid
 
-	Logger  *slog.Logger                // slog.Default
-	Observe func(protocol.Effect)       // called with every Note and Line, on the worker's goroutine; nil is nobody
-	OnExit  []func(ctx context.Context) // run at the end, inside the exit slice of the grace
-	Clock   Clock                       // the system's, counting through suspend
+	Logger    *slog.Logger                // slog.Default
+	Observers []Observer                  // a flight recorder, metrics
+	OnExit    []func(ctx context.Context) // run at the end, inside the exit slice of the grace
+	Clock     Clock                       // the system's, counting through suspend
 }
 
 // DefaultDriftPPM is the drift that is allowed for unless Options say otherwise: twice what

@@ -167,7 +167,7 @@ func (s *Scope) undo(ctx context.Context) (protocol.Code, error) {
 func runHook(ctx context.Context, f func(context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("worker: panic in an undo hook: %v", p)
+			err = fmt.Errorf("worker: panic in a hook: %v", p)
 		}
 	}()
 	return f(ctx)

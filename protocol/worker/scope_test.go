@@ -72,7 +72,7 @@ func TestHooksRunLastInFirstOutAndSharedOnesOnlyWhileTheClaimIsHeld(t *testing.T
 	s.OnAbort(func(context.Context) error { panic("no") })
 	code, err = s.undo(t.Context())
 	assert.Equal(t, protocol.UndoFailed, code)
-	assert.ErrorContains(t, err, "panic in an undo hook: no")
+	assert.ErrorContains(t, err, "panic in a hook: no")
 	assert.Equal(t, []string{"lease", "shared", "first"}, order, "one hook that fails does not keep the others from running")
 
 	order = nil

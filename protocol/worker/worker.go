@@ -35,9 +35,10 @@ type Worker struct {
 	renews  *batcher[Renewal]
 	settles *batcher[Settlement]
 	slots   []slot
-	learned []uint32                                                  // finished executions by kind and bucket
-	grants  []Grant                                                   // of the claim answer that is being taken in
-	record  func(protocol.Instant, protocol.Event, []protocol.Effect) // tests look on
+	learned []uint32 // finished executions by kind and bucket
+	grants  []Grant  // of the claim answer that is being taken in
+	current stepping
+	ledger  ledger
 	used    atomic.Bool
 
 	ready  atomic.Bool
@@ -110,7 +111,8 @@ func (w *Worker) Run(ctx context.Context, signals <-chan protocol.Event) (err er
 	w.renews = newBatcher(w.sendRenewals)
 	w.settles = newBatcher(w.sendSettlements)
 	defer func() {
-		if p := recover(); p != nil {
+		p := recover()
+		if p != nil {
 			// An invariant of the machine broke. Settle nothing and renew nothing more: the
 			// leases do the rest.
 			w.log.Error("the protocol broke an invariant", "panic", p, "stack", string(debug.Stack()))
@@ -121,8 +123,12 @@ func (w *Worker) Run(ctx context.Context, signals <-chan protocol.Event) (err er
 		close(w.done)
 		w.hangUp()
 		w.abandon()
+		if p != nil {
+			w.flushBroken(p)
+		}
 	}()
 	w.machine.Init(w.cfg, protocol.NewMemory(w.cfg, w.opt.Slots), seedOf(w.life.Nonce))
+	w.beginObserved()
 	w.loop(ctx, signals)
 	w.runExitHooks()
 	if st := int(w.status.Load()); st != protocol.ExitClean {
@@ -176,6 +182,7 @@ func (w *Worker) takeIn(m message) {
 		if m.events[0].Code == protocol.ReturnedNil {
 			w.learn(protocol.Kind(w.mux.find(m.job.Kind)), w.clock.Now().Sub(s.started))
 		}
+		w.executed(m)
 	}
 	w.grants = m.grants
 	w.step(m.events...)
@@ -187,9 +194,11 @@ func (w *Worker) step(events ...protocol.Event) {
 	now := w.clock.Now()
 	for _, ev := range events {
 		w.fx.Reset()
+		w.current = stepping{now, ev, true}
 		w.machine.Step(now, ev, w.fx)
-		if w.record != nil {
-			w.record(now, ev, w.fx.All())
+		w.current.inside = false
+		for _, o := range w.opt.Observers {
+			o.Step(now, ev, w.fx.All(), &w.machine)
 		}
 		for _, e := range w.fx.All() {
 			w.carryOut(e)
@@ -260,6 +269,7 @@ func (w *Worker) runExitHooks() {
 		ctx, cancel = context.WithTimeout(ctx, time.Duration(max(by.Sub(w.clock.Now()), 0)))
 		defer cancel()
 	}
+	observed := w.endObserved(Ending{Status: int(w.status.Load())})
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
@@ -269,11 +279,8 @@ func (w *Worker) runExitHooks() {
 			}
 		}
 	}()
-	select {
-	case <-finished:
-	case <-ctx.Done():
-		w.log.Warn("an exit hook outlived the exit slice of the grace")
-	}
+	w.await(ctx, finished, "an exit hook")
+	w.await(ctx, observed, "an observer")
 }
 
 func seedOf(id uuid.UUID) uint64 {

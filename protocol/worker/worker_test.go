@@ -395,45 +395,6 @@ func TestRollingRestartsRunEveryJobToItsEnd(t *testing.T) {
 	})
 }
 
-// Whatever the worker's goroutines do, what they tell the machine is a list of events, and
-// the machine of the simulator, given the list, asks for the same.
-func TestTheMachineInTheLaboratoryAsksForTheSame(t *testing.T) {
-	type step struct {
-		now protocol.Instant
-		ev  protocol.Event
-		fx  []protocol.Effect
-	}
-	inBubble(t, func(b *bench) {
-		var steps []step
-		mux := NewMux()
-		mux.Handle("job", works(7*time.Second), Versions(1, 1))
-		w, err := New(b.broker, mux, Options{Seat: "a", Slots: 3, Grace: 10 * time.Second, Lease: 30 * time.Second, Clock: b.clock, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
-		require.NoError(t, err)
-		w.Record(func(now protocol.Instant, ev protocol.Event, fx []protocol.Effect) {
-			steps = append(steps, step{now, ev, append([]protocol.Effect(nil), fx...)})
-		})
-		signals := make(chan protocol.Event)
-		b.wg.Go(func() { _ = w.Run(b.t.Context(), signals) })
-		for j := range 20 {
-			b.broker.enqueue(protocol.JobKey(j+1), "x")
-			b.sleep(900 * time.Millisecond)
-		}
-		signals <- protocol.StopBySignal(protocol.SIGTERM, protocol.Never)
-		b.wg.Wait()
-
-		var m protocol.Machine
-		m.Init(w.Config(), protocol.NewMemory(w.Config(), 3), w.Seed())
-		fx := protocol.NewEffects(3, 1)
-		for i, s := range steps {
-			fx.Reset()
-			m.Step(s.now, s.ev, fx)
-			require.Equal(t, s.fx, append([]protocol.Effect(nil), fx.All()...), "step %d: %v", i, s.ev.Kind)
-		}
-		require.Greater(t, len(steps), 40)
-		require.Equal(t, protocol.PhaseGone, m.Phase())
-	})
-}
-
 func TestOptionsThatCannotWorkAreRefusedWithBothNumbers(t *testing.T) {
 	mux := NewMux()
 	mux.Handle("job", works(0), Gap(40*time.Second))
