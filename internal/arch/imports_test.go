@@ -88,6 +88,10 @@ var table = []row{
 		why: "the broker is a port of the worker; whoever does not use Redis does not link its client",
 	},
 	{
+		pkg: "realworld/record", ours: []string{"protocol", "protocol/worker"},
+		why: "the recorder looks on at a worker, and a replay needs nothing but the machine",
+	},
+	{
 		pkg: "realworld/fleet", ours: []string{"model", "protocol", "protocol/worker"}, future: true,
 		why: "a local fleet is stopped by the model's supervisors and rollouts, which are pure machines",
 	},
