@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/realworld/record"
 	"github.com/quiesce/quiesce/sim"
 )
 
@@ -20,17 +21,24 @@ type selection struct {
 func (a *app) replayCommand() *cobra.Command {
 	var s selection
 	cmd := &cobra.Command{
-		Use:   "replay --seed N [SCENARIO|FILE] --policy P --job K",
-		Short: "Step through a run: the timeline of one job, one worker or one deploy",
+		Use:   "replay --seed N [SCENARIO|FILE] --policy P --job K  |  replay RECORDING",
+		Short: "Step through a run, or through the flight recording of a worker in production",
 		Long: `Step through a run: the timeline of one job, one worker or one deploy.
 
 The run is simulated again from its seed, which gives the same run to the last event. Times
 are counted from its start. Without --job, --worker and --deploy the command says which of
-them are worth looking at.`,
+them are worth looking at.
+
+RECORDING is a flight recording (realworld/record): a segment, whose others are found beside
+it, or a folder with the recording of one worker. Every step is made again on the machine of
+this version and compared with what was recorded; times are on the worker's clock. --job,
+--from and --until show a timeline. A step that differs is named, and the exit status is 1.`,
 		Example: `  simulate replay --seed 1 three-minute-render --policy hybrid
   simulate replay --seed 1 three-minute-render --policy hybrid --job 57
   simulate replay --seed 1 three-minute-render --policy hybrid --worker 3 --from 59m --until 62m
-  simulate replay --seed 1 three-minute-render --policy hybrid --deploy 1`,
+  simulate replay --seed 1 three-minute-render --policy hybrid --deploy 1
+  simulate replay /var/lib/render/flight
+  simulate replay /var/lib/render/flight --from 1h12m --until 1h13m`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd, args, &s) },
 	}
@@ -49,6 +57,9 @@ them are worth looking at.`,
 func (a *app) replay(cmd *cobra.Command, args []string, s *selection) error {
 	if s.from > s.until {
 		return misuse("--from %v is after --until %v; swap them", s.from, s.until)
+	}
+	if len(args) == 1 && record.Is(args[0]) {
+		return a.replayRecording(cmd, args[0], s)
 	}
 	scn, err := s.load(cmd, args)
 	if err != nil {
@@ -92,7 +103,7 @@ func (s *selection) watcher(scn *scene, t *timeline) (watcher, error) {
 
 // timeline replays a run and prints what a watcher picks, as it happens.
 func (a *app) timeline(cmd *cobra.Command, scn *scene, s *selection) error {
-	t := newTimeline(a.stdout, scn, s)
+	t := newTimeline(a.stdout, fmt.Sprintf("%s under %s, seed %d", scn.Name, s.policy, s.seed), s)
 	w, err := s.watcher(scn, t)
 	if err != nil {
 		return err

@@ -70,6 +70,12 @@ type stoppedError struct{ text string }
 
 func (e *stoppedError) Error() string { return e.text }
 
+// findingError reports that what was looked at is not as it should be; what is wrong with it
+// is printed by then.
+type findingError struct{ text string }
+
+func (e *findingError) Error() string { return e.text }
+
 // status prints what went wrong, if anything, and chooses the exit status.
 func (a *app) status(err error) int {
 	if err == nil {
@@ -77,10 +83,11 @@ func (a *app) status(err error) int {
 	}
 	var (
 		stopped *stoppedError
+		finding *findingError
 		input   *scenarios.Error
 	)
 	switch {
-	case errors.As(err, &stopped):
+	case errors.As(err, &stopped), errors.As(err, &finding):
 		fmt.Fprintln(a.stderr, "simulate:", err)
 		return exitFinding
 	case errors.As(err, &input):

@@ -49,15 +49,14 @@ type timeline struct {
 	err    error
 }
 
-func newTimeline(w io.Writer, scn *scene, s *selection) *timeline {
-	t := &timeline{out: bufio.NewWriterSize(w, 1<<16), format: s.format, from: s.from}
-	t.title = fmt.Sprintf("%s under %s, seed %d\n\n", scn.Name, s.policy, s.seed)
+func newTimeline(w io.Writer, title string, s *selection) *timeline {
+	t := &timeline{out: bufio.NewWriterSize(w, 1<<16), format: s.format, from: s.from, title: title + "\n\n"}
 	t.csv = csv.NewWriter(t.out)
 	return t
 }
 
 // say writes one line, unless it comes before the part that was asked for.
-func (t *timeline) say(at protocol.Instant, w who, job protocol.JobKey, format string, args ...any) {
+func (t *timeline) say(at protocol.Instant, w fmt.Stringer, job protocol.JobKey, format string, args ...any) {
 	if at < t.from || t.err != nil {
 		return
 	}

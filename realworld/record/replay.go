@@ -40,7 +40,8 @@ type Divergence struct {
 
 // Replay makes every step again on the machine of this version, from the snapshot that opens
 // the first segment, and compares. It stops at the first divergence, at the end, and when
-// see returns false; what see is given is valid during the call. The error is about the
+// see returns false, which it may before a step that is not to be compared any more; what see is
+// given is valid during the call. The error is about the
 // files.
 func (r *Recording) Replay(see func(*Step) bool) (*Result, error) {
 	p := player{recording: r, see: see, fx: protocol.NewEffects(r.Header.Slots, r.Header.Config.Queues)}
@@ -163,9 +164,12 @@ func (p *player) jobOf(ev *protocol.Event) protocol.JobKey {
 func (p *player) again(sum uint64) {
 	panicked := p.try()
 	p.step.Effects = p.fx.All()
+	if p.see != nil && !p.see(&p.step) {
+		p.result.Stopped = true
+		return
+	}
 	p.result.Steps++
 	p.result.Until = p.now
-	p.result.Stopped = p.see != nil && !p.see(&p.step)
 	var now uint64
 	if len(p.step.Effects) > 0 {
 		now, p.scratch = hash(p.step.Effects, p.scratch)
