@@ -113,6 +113,7 @@ func TestARecordingIsReplayedAsATimeline(t *testing.T) {
 	for _, c := range []struct{ file, args string }{
 		{"recording.txt", ""},
 		{"recording-job.txt", "--job 2"},
+		{"recording-deaf.txt", "--job 3 --from 10s"},
 		{"recording-drain.txt", "--from 10s --until 33s"},
 	} {
 		t.Run(c.file, func(t *testing.T) {
