@@ -97,6 +97,13 @@ func (p Preset) Unsafe(faults ...string) (Preset, error) {
 	return p, nil
 }
 
+// Sound reports whether every promise of the protocol is expected to be kept: no fault is built
+// in, and it is not the imitation of a real queue.
+func (p Preset) Sound() bool {
+	_, err := QueuePresetNamed(p.Name)
+	return p.Deviations == deviation.Set{} && err != nil
+}
+
 // Faults returns the names of the faults that are built in, sorted.
 func (p Preset) Faults() []string {
 	var names []string

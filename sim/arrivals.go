@@ -84,6 +84,9 @@ func (w *World) arrive(e event) error {
 		version = max(version, j.NewVersion)
 	}
 	w.record(meter.Record{Kind: meter.JobEnqueued, Job: job, Work: work})
+	if w.check != nil {
+		w.check.Enqueued(w.now, job)
+	}
 	w.broker.Enqueue(w.now, job, kind, version, work, &w.out)
 	w.flush()
 	if w.arrival.stream != nil {

@@ -117,6 +117,7 @@ func (w *World) pause(p *process, length protocol.Duration) {
 		return
 	}
 	p.pausedUntil = w.now.Add(length)
+	w.standsStill(p, p.pausedUntil)
 	for i := range p.execs {
 		x := &p.execs[i]
 		if x.state == execWorks || x.state == execLeaves {

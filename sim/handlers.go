@@ -73,6 +73,7 @@ func (w *World) startExecution(p *process, e *protocol.Effect) {
 	if w.executionHappens(x, drawCPUBound, j.CPUBound) {
 		x.deaf = true
 		p.blockedUntil = max(p.blockedUntil, x.endAt)
+		w.standsStill(p, p.blockedUntil)
 	}
 	x.killsAt = protocol.Never
 	if w.executionHappens(x, drawOOM, j.OOM) {

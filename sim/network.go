@@ -38,7 +38,11 @@ func (w *World) hangUp(p *process) {
 }
 
 func (w *World) onHangup(e event) {
-	w.broker.Hangup(w.now, w.requests.take(e.ref).From, &w.out)
+	who := w.requests.take(e.ref).From
+	if w.check != nil {
+		w.check.HungUp(w.now, who)
+	}
+	w.broker.Hangup(w.now, who, &w.out)
 	w.flush()
 }
 
@@ -52,6 +56,9 @@ func (w *World) latency(s Stream, entity, index uint64) protocol.Duration {
 func (w *World) onRequest(e event) {
 	req := w.requests.take(e.ref)
 	w.stir(uint64(req.Effect.Kind)<<8|uint64(req.Effect.Verb), uint64(req.Effect.Job), uint64(req.Effect.Token)^req.Effect.Seq)
+	if w.check != nil {
+		w.check.Asked(w.now, &req)
+	}
 	w.broker.Handle(w.now, req, &w.out)
 	w.flush()
 }
@@ -68,6 +75,9 @@ func (w *World) onBrokerTick() {
 // flush takes in what the broker did: facts become records, answers go on the wire, and its
 // one tick is moved when it is wanted earlier.
 func (w *World) flush() {
+	if w.check != nil {
+		w.check.Did(w.now, &w.out)
+	}
 	for i := range w.out.Facts {
 		w.recordFact(&w.out.Facts[i])
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/sim/invariant"
 )
 
 // seatState is what a seat of the fleet holds.
@@ -93,6 +94,9 @@ func (w *World) step(p *process, ev protocol.Event) {
 	if w.observer != nil {
 		w.observer(Observation{At: w.now, Kind: SawEvent, Seat: p.seat, Life: p.life, Event: ev})
 	}
+	if w.check != nil {
+		w.check.Stepping(w.now, p.local(w.now), p.seat, &ev)
+	}
 	w.fx.Reset()
 	p.machine.Step(p.local(w.now), ev, w.fx)
 	p.member.Incarnation = p.machine.Incarnation()
@@ -107,6 +111,9 @@ func (w *World) step(p *process, ev protocol.Event) {
 	}
 	if p.life != life || p.state != seatUp {
 		return
+	}
+	if w.check != nil {
+		w.check.Stepped(p.seat)
 	}
 	if !p.ready && p.machine.Phase() == protocol.PhaseServing {
 		w.becomeReady(p)
@@ -139,6 +146,9 @@ func (w *World) onTick(p *process) {
 func (w *World) carryOut(p *process, e *protocol.Effect) {
 	if w.observer != nil {
 		w.observer(Observation{At: w.now, Kind: SawEffect, Seat: p.seat, Life: p.life, Effect: *e})
+	}
+	if w.check != nil {
+		w.check.Effect(p.seat, e)
 	}
 	switch e.Kind {
 	case protocol.Register, protocol.Going, protocol.Claim, protocol.Withdraw, protocol.Renew, protocol.Save, protocol.Settle:
@@ -173,6 +183,9 @@ func (w *World) onUp(p *process) {
 	mem := w.fleet.memory(p, cfg)
 	p.machine.Init(cfg, mem, w.rnd.Draw(StreamSeed, p.name(), 0)|1)
 	p.tickAt = protocol.Never
+	if w.check != nil {
+		w.check.Up(w.now, p.member, cfg, p.drift)
+	}
 	w.step(p, protocol.Event{Kind: protocol.Tick})
 }
 
@@ -208,12 +221,14 @@ func (w *World) tellToStop(p *process, stop protocol.Event) {
 
 // exit ends a process by its own decision.
 func (w *World) exit(p *process, e *protocol.Effect) {
+	w.ended(p, invariant.Exited)
 	w.record(meter.Record{Kind: meter.ProcessExited, Span: w.sinceTerm(p), Status: e.Status, Seat: p.seat})
 	w.gone(p, p.cause)
 }
 
 // kill is SIGKILL, at the end of the grace or before.
 func (w *World) kill(p *process) {
+	w.ended(p, invariant.Killed)
 	w.record(meter.Record{Kind: meter.ProcessKilled, Span: w.sinceTerm(p), Seat: p.seat})
 	w.gone(p, p.cause)
 }
@@ -221,6 +236,7 @@ func (w *World) kill(p *process) {
 // crash ends a process by a fault. Its supervisor starts it again in its seat, unless it
 // was being stopped anyway.
 func (w *World) crash(p *process) {
+	w.ended(p, invariant.Crashed)
 	w.record(meter.Record{Kind: meter.ProcessCrashed, Seat: p.seat})
 	if p.stopping {
 		w.gone(p, meter.ByCrash)

@@ -7,6 +7,7 @@ import (
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/sim/invariant"
 )
 
 // eventKind tags an event. The order is the order in which events of one instant fire.
@@ -88,6 +89,7 @@ type World struct {
 	count    int64
 	hash     uint64
 	observer func(Observation)
+	check    *invariant.Checker
 	cut      func(*process, *protocol.Effect) bool // tests: the process dies instead of carrying this out
 }
 
@@ -286,6 +288,7 @@ func (w *World) finish() *meter.Row {
 	})
 	row.Counts[meter.Events] = w.count
 	row.TraceHash = w.hash
+	row.Broken = w.breaches()
 	return row
 }
 

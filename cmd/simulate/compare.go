@@ -125,7 +125,10 @@ func (a *app) compare(cmd *cobra.Command, args []string, c *comparison) error {
 	if err != nil {
 		return err
 	}
-	return kept.finished()
+	if err := kept.finished(); err != nil {
+		return err
+	}
+	return firstFinding(reports.all)
 }
 
 // check refuses flags that do not go together.
@@ -246,7 +249,7 @@ func newComparison(s *scene, plan lab.Plan, results *lab.Results, repeats string
 func newReport(s *scene, plan lab.Plan, results *lab.Results) *report {
 	r := &report{
 		scenario: s, seeds: len(results.Seeds), firstSeed: plan.First,
-		policies: results.Estimates(), paired: results.Paired(),
+		policies: results.Estimates(), paired: results.Paired(), broken: brokenIn(results),
 		notes: append(results.Notes(), s.tell(plan.Policies).Notes...),
 		meta:  meta{wall: results.Wall, asked: results.Asked},
 	}

@@ -43,14 +43,25 @@ type estimate struct {
 	Independent  bool
 }
 
+type brokenRow struct {
+	Invariant, Text string
+	Expected        bool
+	Runs, Times     int
+	Seed            uint64
+	At              float64 `json:"at_seconds"`
+}
+
 type document struct {
 	Scenario, About string
 	Seed            *uint64
 	TraceHash       *string `json:"trace_hash"`
 	Seeds           int
 	FirstSeed       uint64 `json:"first_seed"`
-	Policies        map[string]struct{ Metrics map[string]estimate }
-	Paired          []struct {
+	Policies        map[string]struct {
+		Metrics map[string]estimate
+		Broken  []brokenRow
+	}
+	Paired []struct {
 		Policy, Baseline string
 		Metrics          map[string]estimate
 	}

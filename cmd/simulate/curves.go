@@ -117,6 +117,11 @@ func (a *app) curves(cmd *cobra.Command, args []string, c *sweep) error {
 	if isStop(err) || finished < len(points) {
 		return &stoppedError{fmt.Sprintf("stopped early: %d of %d points were finished; the others are left out", finished, len(points))}
 	}
+	for _, res := range results {
+		if err := (&report{broken: brokenIn(res)}).finding(); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -94,7 +94,7 @@ func TestRowsThatCannotBeTrustedAreRefused(t *testing.T) {
 	good := read(t, file)
 	for _, c := range []struct{ name, text, says string }{
 		{"another build", strings.Replace(good, `"build":"`, `"build":"older `, 1), "rows.jsonl:1: its rows were made by another build"},
-		{"another format", strings.Replace(good, `"format":1`, `"format":0`, 1), "another build"},
+		{"another format", strings.Replace(good, `"format":2`, `"format":0`, 1), "another build"},
 		{"something else", "hello\n", "rows.jsonl:1: is not the beginning of kept rows"},
 		{"damaged", strings.Replace(good, `"fingerprint"`, `"fingerprnt"`, 1), "rows.jsonl:2: is not a row"},
 		{"no row", strings.Replace(good, "\n", "\n{}\n", 1), "rows.jsonl:2: is not a row"},

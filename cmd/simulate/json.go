@@ -61,7 +61,8 @@ func (r *report) writeJSON(w io.Writer) error {
 func (r *report) document() object {
 	policies := make(object, len(r.policies))
 	for i, p := range r.policies {
-		policies[i] = member{p.Name, object{{"metrics", metricsObject(p.Metrics, total(p.Metrics, "jobs_enqueued"))}}}
+		policies[i] = member{p.Name, object{
+			{"metrics", metricsObject(p.Metrics, total(p.Metrics, "jobs_enqueued"))}, {"broken", r.brokenObject(p.Name)}}}
 	}
 	paired := make([]object, len(r.paired))
 	for i, d := range r.paired {

@@ -12,7 +12,8 @@
 //	simulate version
 //
 // Results go to stdout; progress goes to stderr, and only when that is a terminal. The exit
-// status is 0 when all is well, 1 when a run was stopped before its end, and 2 for bad usage
+// status is 0 when all is well, 1 when a promise of the protocol was seen to be broken by a way
+// of stopping that has no fault built in, or a run was stopped before its end, and 2 for bad usage
 // or input, which leaves stdout empty and writes no file.
 package main
 

@@ -17,6 +17,7 @@ type report struct {
 	verdict   verdict
 	warmup    warmup
 	stop      string // why there are no more replications
+	broken    []broken
 	notes     []string
 	run       *runFacts // of run; nil for compare
 	repeat    string    // the command line that gives the same numbers

@@ -65,7 +65,10 @@ func (a *app) runOnce(cmd *cobra.Command, args []string, s *single) error {
 	r.run = &runFacts{traceHash: row.TraceHash}
 	r.notes = withoutSingle(r.notes)
 	r.repeat = fmt.Sprintf("simulate run %s --policy %s --seed %d", strings.Join(scn.words, " "), s.policy, s.seed)
-	return a.print(r, s.format, s.dir, "run")
+	if err := a.print(r, s.format, s.dir, "run"); err != nil {
+		return err
+	}
+	return r.finding()
 }
 
 // withoutSingle drops the advice to use more seeds: whoever asks for one run means it.
@@ -92,6 +95,7 @@ func (a *app) simulate(cmd *cobra.Command, scn *scene, s *single, observe func(*
 	if err != nil {
 		return nil, err
 	}
+	w.Check()
 	enough := func() bool { return false }
 	if observe != nil {
 		enough = observe(w)

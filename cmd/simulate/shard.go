@@ -100,7 +100,10 @@ func (a *app) merge(files []string, o *output) error {
 		plan := lab.Plan{Policies: j.Policies, Seeds: j.Asked, First: j.First}
 		all.add(newComparison(t.scene(), plan, j.Results, (&comparison{}).repeats(&plan)), j.Results)
 	}
-	return a.print(all.printable(), o.format, o.dir, "compare")
+	if err := a.print(all.printable(), o.format, o.dir, "compare"); err != nil {
+		return err
+	}
+	return firstFinding(all.all)
 }
 
 func readSheet(file string) (*lab.Sheet, error) {

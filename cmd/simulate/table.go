@@ -25,6 +25,7 @@ func (r *report) writeTable(w io.Writer) error {
 			b.WriteByte('\n')
 		}
 	}
+	r.writeBroken(&b)
 	r.writeFoot(&b)
 	_, err := w.Write(b.Bytes())
 	return err

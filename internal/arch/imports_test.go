@@ -51,8 +51,12 @@ var table = []row{
 		why:    "the kit compares any broker with the reference broker, and brings no other along",
 	},
 	{
-		pkg: "sim", ours: []string{"model", "model/dist", "model/meter", "protocol"},
+		pkg: "sim", ours: []string{"model", "model/dist", "model/meter", "protocol", "sim/invariant"},
 		why: "the core of the simulator runs the model; files, statistics and the real world are above or beside it",
+	},
+	{
+		pkg: "sim/invariant", ours: []string{"model", "protocol"},
+		why: "it watches any host of the machine and the broker from outside, so it knows none",
 	},
 	{
 		pkg: "sim/explore", ours: []string{"internal/deviation", "model", "protocol"},

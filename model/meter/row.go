@@ -103,6 +103,18 @@ type Row struct {
 	DelayOverTime Series // by the instant of arrival
 	StallOverTime Series // by the instant of interruption
 	TraceHash     uint64
+	Broken        []Breach // by the instant at which they were first seen
+}
+
+// Breach is a promise of the protocol that was seen to be broken in a run.
+type Breach struct {
+	Invariant string           `json:"invariant"`
+	At        protocol.Instant `json:"at"` // the first time, and what follows is about it
+	Job       protocol.JobKey  `json:"job,omitempty"`
+	Seat      int32            `json:"worker"` // -1 when it is about none
+	Text      string           `json:"text"`
+	Times     int64            `json:"times"`
+	Expected  bool             `json:"expected,omitempty"` // faults are built in, or a real queue is imitated
 }
 
 // Histogram counts durations with three significant digits and keeps their exact sum and

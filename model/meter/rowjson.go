@@ -12,7 +12,7 @@ import (
 
 // FormatVersion is that of rows in JSON and of what their numbers mean. It grows whenever
 // rows written before could be misread.
-const FormatVersion = 1
+const FormatVersion = 2
 
 var countNames = [counts]string{
 	JobsEnqueued: "jobs_enqueued", JobsCompleted: "jobs_completed", JobsDeadLettered: "jobs_dead_lettered",
@@ -62,6 +62,7 @@ type rowJSON struct {
 	Delay     [][3]int64            `json:"delay_over_time"` // slice, observations, sum
 	Stall     [][3]int64            `json:"stall_over_time"`
 	TraceHash string                `json:"trace_hash"`
+	Broken    []Breach              `json:"broken,omitempty"`
 }
 
 type histogramJSON struct {
@@ -78,7 +79,7 @@ func (r *Row) MarshalJSON() ([]byte, error) {
 		Reasons: named(reasonNames[:], r.ByReason[:]), Censored: named(causeNames[:], r.Censored[:]),
 		AllStalls: r.AllStalls.json(), ExitTime: r.ExitTime.json(), QueueWait: r.QueueWait.json(),
 		Delay: r.DelayOverTime.json(), Stall: r.StallOverTime.json(),
-		TraceHash: fmt.Sprintf("%016x", r.TraceHash),
+		TraceHash: fmt.Sprintf("%016x", r.TraceHash), Broken: r.Broken,
 	}
 	for c := range r.Stalls {
 		out.Stalls[c] = r.Stalls[c].json()
@@ -99,7 +100,7 @@ func (r *Row) UnmarshalJSON(data []byte) error {
 	if err != nil || len(in.TraceHash) != 16 {
 		return fmt.Errorf("trace_hash %.40q is not 16 hexadecimal digits", in.TraceHash)
 	}
-	row := Row{TraceHash: hash}
+	row := Row{TraceHash: hash, Broken: in.Broken}
 	for _, part := range []struct {
 		name   string
 		names  []string

@@ -135,6 +135,7 @@ func one(ctx context.Context, sc *model.Scenario, preset model.Preset, seed uint
 	if err != nil {
 		return nil, err
 	}
+	w.Check()
 	row, err := w.Run(func() bool { return ctx.Err() != nil })
 	if err == nil {
 		row.Pack()

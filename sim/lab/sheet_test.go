@@ -108,10 +108,10 @@ func TestFilesThatAreNoShardAreRefused(t *testing.T) {
 		{"cut short", good[:len(good)/2], "ends in the middle"},
 		{"something else", `{"a":1}`, "it has no format"},
 		{"not JSON", "name: tiny", "line 1"},
-		{"another format", replace(`"format":1`, `"format":7`), "has format 7, this program reads format 1"},
+		{"another format", replace(`"format":2`, `"format":7`), "has format 7, this program reads format 2"},
 		{"unknown field", replace(`"build"`, `"bild"`), "unknown field"},
 		{"a shard that cannot be", replace(`"shard":1`, `"shard":2`), "shard 2 of 2"},
-		{"no rows", `{"format":1,"build":"","shard":0,"of":1,"parts":[]}`, "holds no rows"},
+		{"no rows", `{"format":2,"build":"","shard":0,"of":1,"parts":[]}`, "holds no rows"},
 		{"absurd plan", replace(`"seeds":2`, `"seeds":2000000000`), "2000000000 replications cannot be"},
 		{"fewer rows than seeds", replace(`"seeds":2`, `"seeds":5`), "there are 1 rows, shard 1 of 2 of 5 replications has 2"},
 		{"row that is none", replace(`"rows":[[{`, `"rows":[[null,{`), "there are 2 rows"},
@@ -132,8 +132,8 @@ func FuzzReadSheet(f *testing.F) {
 	var b bytes.Buffer
 	require.NoError(f, sheets(f, 2, 1, func(p *Plan) { p.Scenario.Duration = 3 * protocol.Minute })[0].Write(&b))
 	f.Add(b.Bytes())
-	f.Add([]byte(`{"format":1,"build":"","shard":0,"of":1,"parts":[{"seeds":1,"policies":["x"],"fingerprints":["y"],"duration":1,"rows":[[{"trace_hash":"0000000000000000"}]]}]}`))
-	f.Add([]byte(`{"format":1}`))
+	f.Add([]byte(`{"format":2,"build":"","shard":0,"of":1,"parts":[{"seeds":1,"policies":["x"],"fingerprints":["y"],"duration":1,"rows":[[{"trace_hash":"0000000000000000"}]]}]}`))
+	f.Add([]byte(`{"format":2}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := ReadSheet(bytes.NewReader(text))
 		if err != nil {

@@ -1,0 +1,154 @@
+package invariant
+
+import "github.com/quiesce/quiesce/protocol"
+
+// What a machine asked for in a step, as far as it is judged at the end of the step.
+const (
+	sentStart uint8 = 1 << iota
+	sentSettle
+	sentUndo
+	sentSurplus
+	sentCountLate
+	sentFirstStop
+)
+
+// Stepping tells what is about to be given to the machine of a process. local is its clock.
+func (c *Checker) Stepping(now, local protocol.Instant, seat int32, ev *protocol.Event) {
+	c.now, c.local, c.event, c.sent, c.grant = now, local, *ev, 0, 0
+	c.steps++
+	p := &c.procs[seat]
+	switch ev.Kind {
+	case protocol.Granted:
+		if ev.Seq == p.asked && p.open {
+			c.grant = ev.Job
+		}
+	case protocol.ClaimAnswered:
+		if ev.Seq == p.asked && ev.Code != protocol.Unknown {
+			p.open = false
+		}
+	case protocol.WithdrawAnswered:
+		if ev.Seq == p.asked && ev.Code == protocol.OK {
+			p.closing = false
+		}
+	case protocol.RenewAnswered, protocol.SaveAnswered, protocol.SettleAnswered:
+		if s := c.slotAt(seat, ev.Slot); s != nil && s.token == ev.Token && s.job == ev.Job {
+			c.answered(p, s, ev)
+		}
+	case protocol.HandlerReturned:
+		c.returned(seat, ev)
+	case protocol.UndoReturned:
+		if s := c.slotAt(seat, ev.Slot); s != nil {
+			s.undoes, s.failedAll = false, ev.Code == protocol.UndoFailed
+		}
+	case protocol.StopAsked:
+		c.stopAsked(p, ev)
+	}
+}
+
+// answered takes in what a worker is told about a claim.
+func (c *Checker) answered(p *process, s *slot, ev *protocol.Event) {
+	switch ev.Code {
+	case protocol.Stale, protocol.Closed:
+		s.taken, s.settles = true, false
+	case protocol.OK, protocol.CancelOrder, protocol.Repeat:
+		switch ev.Kind {
+		case protocol.SettleAnswered:
+			s.settles = false
+		case protocol.RenewAnswered:
+			s.renewGot = max(s.renewGot, ev.Sent)
+			if s.runs {
+				c.occasions[LeaseKeptWhileHandled]++ // it was kept so far
+			}
+			if c.local.Sub(ev.Sent) > p.cfg.Lease-p.cfg.Heartbeat-p.cfg.Margin {
+				s.slow = true
+			}
+		}
+	}
+}
+
+// returned takes in the return of a handler, and what it says about the job.
+func (c *Checker) returned(seat int32, ev *protocol.Event) {
+	s := c.slotAt(seat, ev.Slot)
+	if s == nil {
+		return
+	}
+	s.runs = false
+	j := c.jobs.Get(uint64(s.job))
+	if j == nil {
+		return
+	}
+	switch {
+	case ev.Code == protocol.ReturnedNil:
+		j.finished = max(j.finished, s.token)
+	case ev.Code == protocol.ReturnedFailed || ev.Code == protocol.ReturnedPanic, !s.told && ev.Code == protocol.ReturnedError, s.cause == protocol.ErrTimeout:
+		j.blamed = max(j.blamed, s.token)
+		j.failures++
+	}
+}
+
+// Effect tells one thing that the machine of a process asked for.
+func (c *Checker) Effect(seat int32, e *protocol.Effect) {
+	p := &c.procs[seat]
+	switch e.Kind {
+	case protocol.Claim:
+		c.claims(seat, p, e)
+	case protocol.Withdraw:
+		p.withdrawn = max(p.withdrawn, e.Seq)
+		if e.Seq == p.asked {
+			p.open, p.closing = false, true
+		}
+	case protocol.Going:
+		c.goes(seat, p, e)
+	case protocol.Renew:
+		if s := c.slotAt(seat, e.Slot); s != nil {
+			s.before, s.renewed, s.renewSent = s.renewed, c.now, e.At
+			c.settlesAgain(seat, p, s)
+		}
+	case protocol.Settle:
+		c.settles(seat, p, e)
+	case protocol.Start:
+		c.starts(seat, p, e)
+	case protocol.Soften:
+		if s := c.slotAt(seat, e.Slot); s != nil {
+			s.softly = true
+		}
+	case protocol.Cancel:
+		c.cancels(seat, p, e)
+	case protocol.Undo:
+		c.undoes(seat, p, e)
+	case protocol.PrivateOnly:
+		if s := c.slotAt(seat, e.Slot); s != nil {
+			s.shared = false
+		}
+	case protocol.CommitSegment:
+		c.commits(seat, e)
+	case protocol.Note:
+		if e.Note == protocol.AckedAfterCancel {
+			c.sent |= sentCountLate
+		}
+	case protocol.Line:
+		c.line(seat, p, e)
+	case protocol.Exit:
+		c.exits(seat, p, e)
+	}
+}
+
+// Stepped tells that the step is over and everything was carried out.
+func (c *Checker) Stepped(seat int32) {
+	p := &c.procs[seat]
+	switch c.event.Kind {
+	case protocol.Granted:
+		if c.grant != 0 {
+			c.grantDropped(seat, p)
+		}
+	case protocol.HandlerReturned:
+		c.afterReturn(seat)
+	case protocol.StopAsked:
+		if c.sent&sentFirstStop != 0 {
+			if !p.stopping {
+				c.stops(p)
+			}
+			c.toldSoftly(seat)
+		}
+	}
+}
