@@ -146,6 +146,11 @@ type Broker struct {
 // NewBroker returns an empty broker for worker seats 0 to seats-1, with up to slots jobs in
 // one claim answer.
 func NewBroker(cfg *BrokerConfig, seats, slots int) *Broker {
+	if cfg.Deviations.Has(deviation.AttemptAtClaim) {
+		counting := *cfg
+		counting.CountAtClaim, counting.MaxAttempts = true, cfg.MaxFailures
+		cfg = &counting
+	}
 	b := &Broker{cfg: cfg, sweepAt: protocol.Never}
 	b.members.init(seats, slots)
 	if cfg.Rescue == RescueBySweep {

@@ -32,7 +32,11 @@ func (b *Broker) renew(now protocol.Instant, req Request, out *Outbox) {
 	}
 	if code == protocol.OK {
 		b.record(now, e.Job, row)
-		b.lease(e.Job, row, now.Add(b.cfg.Lease))
+		from := now
+		if b.cfg.Deviations.Has(deviation.WorkersClock) {
+			from = e.At
+		}
+		b.lease(e.Job, row, from.Add(b.cfg.Lease))
 		b.keep(row, e.Cursor)
 		if row.Cancel {
 			code = protocol.CancelOrder
@@ -69,6 +73,9 @@ func (b *Broker) settle(now protocol.Instant, req Request, out *Outbox) {
 	if b.cfg.Deviations.Has(deviation.SettleUnfenced) && code == protocol.Stale && row != nil && !row.State.Terminal() {
 		code = protocol.OK
 	}
+	if b.cfg.Deviations.Has(deviation.ReadThenRelease) && code == protocol.Stale && row.readBefore(e) {
+		code = protocol.OK
+	}
 	switch {
 	case code == protocol.Expired && row.State.Terminal() && (e.Verb != protocol.Ack || row.State == JobCancelledByOperator):
 		code = protocol.Closed // expiry ended the job, or an operator did: only finished work brings it back
@@ -81,6 +88,13 @@ func (b *Broker) settle(now protocol.Instant, req Request, out *Outbox) {
 		code = protocol.OK
 	}
 	b.answer(req.From, protocol.Settled(int(e.Slot), e.Job, e.Token, code), out)
+}
+
+// readBefore reports whether a release was decided, and the job's holder looked up, before
+// the newest claim was given out: a token tells when that was.
+func (row *JobRow) readBefore(e *protocol.Effect) bool {
+	granted := protocol.Instant(row.Token) * protocol.Instant(protocol.Microsecond)
+	return row.State == JobClaimed && e.Verb == protocol.Release && e.At < granted
 }
 
 func (b *Broker) apply(now protocol.Instant, e *protocol.Effect, row *JobRow, out *Outbox) {

@@ -27,6 +27,9 @@ func (m *Machine) ask(now Instant, fx *Effects) {
 
 func (m *Machine) sendClaim(now Instant, q int, fx *Effects) {
 	r := &m.requests[q]
+	if m.deviates(deviation.LeaseFromRetry) {
+		r.sent = now
+	}
 	increment(&r.tries)
 	r.due = now.Add(m.cfg.Park).Add(m.cfg.Reply)
 	fx.put(Effect{Kind: Claim, Slot: NoSlot, Queue: uint8(q), Seq: r.seq, Want: r.want})
@@ -36,7 +39,7 @@ func (m *Machine) sendClaim(now Instant, q int, fx *Effects) {
 // may still be run they are withdrawn, so that the broker ends the long poll and takes back
 // what it handed out (rule 3).
 func (m *Machine) stopRequests(now Instant, fx *Effects) {
-	if m.cfg.Policy.LateClaim != ReturnLateClaim || m.cfg.NoWithdraw {
+	if m.lateClaim() != ReturnLateClaim || m.cfg.NoWithdraw {
 		return
 	}
 	for q := range m.requests {
@@ -84,6 +87,9 @@ func (m *Machine) onRequestDue(now Instant, q int, fx *Effects) {
 	case r.state == RequestWithdrawing:
 		m.sendWithdraw(now, q, fx)
 	case r.state == RequestAsked && m.phase == PhaseServing && r.tries < 2:
+		if m.deviates(deviation.ClaimRenumbered) {
+			r.seq++
+		}
 		m.sendClaim(now, q, fx)
 	case r.state == RequestAsked:
 		m.withdraw(now, q, fx)
@@ -191,7 +197,7 @@ func (m *Machine) runsNow(now Instant, kind Kind) bool {
 	if m.phase != PhaseDraining && m.phase != PhaseQuiet || left <= 0 {
 		return false
 	}
-	switch m.cfg.Policy.LateClaim {
+	switch m.lateClaim() {
 	case RunLateClaim:
 		return true
 	case RunLateClaimIfShort:
@@ -199,6 +205,14 @@ func (m *Machine) runsNow(now Instant, kind Kind) bool {
 	default:
 		return false
 	}
+}
+
+// lateClaim is what becomes of a job that is granted after the stop (rule 2).
+func (m *Machine) lateClaim() LateClaim {
+	if m.deviates(deviation.LateClaimRun) {
+		return RunLateClaim
+	}
+	return m.cfg.Policy.LateClaim
 }
 
 // giveBackSurplus releases a job nobody here asked for: once, because there is no slot to

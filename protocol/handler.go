@@ -5,7 +5,7 @@ import "github.com/quiesce/quiesce/internal/deviation"
 // soften gives a running handler its first notice (rule 17): once, because a drain begins
 // once and a late grant starts in it once.
 func (m *Machine) soften(i int, fx *Effects) {
-	if s := &m.slots[i]; s.state == SlotRunning {
+	if s := &m.slots[i]; s.state == SlotRunning && !m.deviates(deviation.NeverSoftens) {
 		fx.put(about(Soften, i, s))
 	}
 }
@@ -106,6 +106,7 @@ func (m *Machine) onHandlerReturned(now Instant, ev Event, fx *Effects) {
 	}
 	if ev.Code == ReturnedNil {
 		switch {
+		case s.state == SlotCancelled && m.deviates(deviation.LateAckUncounted):
 		case s.state == SlotCancelled:
 			fx.note(AckedAfterCancel, i, s)
 		case m.phase.Stopping():
@@ -158,7 +159,7 @@ func (m *Machine) onZombieReturned(now Instant, ev Event, fx *Effects) {
 // undoThen undoes the partial work in slot i and settles with verb afterwards (rule 7).
 func (m *Machine) undoThen(now Instant, i int, verb Verb, reason Reason, clean bool, fx *Effects) {
 	s := &m.slots[i]
-	if clean {
+	if clean || m.deviates(deviation.UndoSkipped) {
 		m.settle(now, i, verb, reason, fx)
 		return
 	}

@@ -1,5 +1,7 @@
 package protocol
 
+import "github.com/quiesce/quiesce/internal/deviation"
+
 // openLedger marks whatever is open at the stop; each mark becomes exactly one line
 // (rule 18), so that a deploy can be judged although killed workers write nothing.
 func (m *Machine) openLedger() {
@@ -27,6 +29,9 @@ func (m *Machine) line(i int, outcome Outcome, fx *Effects) {
 
 // closeLedger writes the lines of everything that is still open when the worker leaves.
 func (m *Machine) closeLedger(fx *Effects) {
+	if m.deviates(deviation.LedgerOmitsLeft) {
+		return
+	}
 	for i := range m.slots {
 		s := &m.slots[i]
 		switch s.state {

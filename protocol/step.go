@@ -106,7 +106,7 @@ func (m *Machine) restIn() bool {
 		}
 	}
 	for q := range m.requests {
-		if m.requests[q].state == RequestAsked && m.phase == PhaseDraining && m.cfg.Policy.LateClaim != ReturnLateClaim {
+		if m.requests[q].state == RequestAsked && m.phase == PhaseDraining && m.lateClaim() != ReturnLateClaim {
 			return false
 		}
 	}

@@ -99,6 +99,9 @@ func (m *Machine) onStopAgain(now Instant, ev Event, fx *Effects) {
 			told = now.Add(m.cfg.Grace)
 		}
 		m.bringNearer(now, told)
+		if nth == 1 && m.deviates(deviation.PreStopForgotten) {
+			m.rebase(now, told)
+		}
 		if nth == 1 && m.deviates(deviation.NoticeCountsAsSignal) {
 			m.hurry(now, fx)
 		}

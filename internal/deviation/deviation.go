@@ -21,18 +21,24 @@ const (
 	ClaimsAfterStop      // rule 1: goes on asking for jobs after the stop
 	AnyAnswerCounts      // rule 2: obeys an answer to a request that is closed or withdrawn
 	LateClaimDropped     // rule 2: forgets a job granted after the stop instead of handing it back
+	LateClaimRun         // rule 2: runs a job granted after the stop, although the policy is to hand it back
 	WithdrawSkipped      // rule 3: forgets a silent request instead of withdrawing it
+	ClaimRenumbered      // rule 3: repeats a silent request under a new id, so that what the old one brought is forgotten
 	CancelsAtStop        // rule 4: cancels at the stop although the job would have fitted
 	DeadlineConstant     // rule 5: waits a constant 60 s, whatever the supervisor allows
+	PreStopForgotten     // rule 5: counts the whole grace from the signal, although a preStop hook used part of it
 	SettleUnfenced       // rule 6 (broker): settles by job, without comparing the token
+	ReadThenRelease      // rule 6 (broker): releases by job once it has read that the worker holds it, and somebody else may by then
 	RenewResurrects      // rule 6 (broker): a renewal after a release brings the lease back
 	ReleaseBeforeUndo    // rule 7: hands the job back while its partial work still lies there
+	UndoSkipped          // rule 7: hands the job back and leaves its partial work where it lies
 	SharedUndoAfterLoss  // rule 7: undoes under shared names although another may hold the job
 	ReleaseBeforeReturn  // rule 8: hands the job back when it cancels the handler
 	RunsBesideZombie     // rule 8: starts a job of which an earlier execution still runs here
 	HeartbeatStopsAtStop // rule 9: the heartbeat ends at the signal
 	HeartbeatUnderWork   // rule 9: the heartbeat lives in the context that is cancelled
 	LeaseFromReply       // rule 10: counts the lease from the arrival of the answer
+	LeaseFromRetry       // rule 10: counts the lease from the last attempt of the request, which may have been granted at the first
 	NeverDistrusts       // rule 10: trusts its lease until the broker says otherwise
 	SettlesOnce          // rule 11: sends the settling once and never again
 	SettleUnderWork      // rule 11: settles in the context that the stop cancels, so nothing is settled after it
@@ -43,8 +49,13 @@ const (
 	CommitsBeforeSaved   // rule 16: closes the segment before the broker has the cursor
 	InterruptionFails    // rule 17: reports an error after a cancel as a failure
 	InterruptionCancels  // rule 17: takes the drain's cancel for an operator's, which is final
+	NeverSoftens         // rule 17: tells a handler nothing of the drain before it cancels it
+	LateAckUncounted     // rule 17: acks a job whose handler finished after its cancel without counting it
+	LedgerOmitsLeft      // rule 18: writes no line about what it leaves behind
+	AttemptAtClaim       // rule 19 (broker): counts a failure at the claim, and leaves it there when the job is handed back
 	GoingUnsaid          // rule 19: does not say that it is going, so deploys spend poison
 	BouncesJobs          // section 6.8 (broker): hands a job that came back to whoever waits longest, old or new
+	WorkersClock         // section 6.1 (broker): a renewal extends the lease from the worker's own time
 	TokenForgotten       // section 6.7 (broker): counts tokens from the job's record alone
 
 	count
@@ -62,6 +73,10 @@ var names = [count]string{
 	SettlesOnce: "settles-once", SettleUnderWork: "settle-under-work", SecondSignalKills: "second-signal-kills",
 	NoticeCountsAsSignal: "notice-counts-as-signal", RunsUnknownVersion: "runs-unknown-version",
 	CommitsBeforeSaved: "commits-before-saved", InterruptionFails: "interruption-fails",
+	LateClaimRun: "late-claim-run", ClaimRenumbered: "claim-renumbered", PreStopForgotten: "prestop-forgotten",
+	ReadThenRelease: "read-then-release", UndoSkipped: "undo-skipped", LeaseFromRetry: "lease-from-retry",
+	NeverSoftens: "never-softens", LateAckUncounted: "late-ack-uncounted", LedgerOmitsLeft: "ledger-omits-left",
+	AttemptAtClaim: "attempt-at-claim", WorkersClock: "workers-clock",
 	UnknownDropped: "unknown-dropped", InterruptionCancels: "interruption-cancels",
 	BouncesJobs: "bounces-jobs", GoingUnsaid: "going-unsaid", TokenForgotten: "token-forgotten",
 }
