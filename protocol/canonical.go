@@ -35,6 +35,7 @@ func (m *Machine) AppendCanonical(buf []byte, now Instant, ranks Ranks) []byte {
 		c.at(t)
 	}
 	c.atIf(m.termGroups == 1 && now < m.termAt.Add(signalWindow), m.termAt)
+	c.atIf(now < m.doubtTo, m.doubtTo)
 	if m.seed != 0 {
 		c.num(m.seed)
 		c.num(uint64(m.draws))

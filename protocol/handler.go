@@ -231,10 +231,21 @@ func (m *Machine) afterUndo(now Instant, i int, ev Event, fx *Effects) {
 	}
 }
 
+// doubt takes down that a claim was given up which the broker may hold for a while yet: its
+// clock is not ours, and a renewal that was never answered may have arrived late.
+func (m *Machine) doubt(now Instant) {
+	if m.phase.Stopping() {
+		m.worsen(ExitUnsettled)
+		return
+	}
+	drift := m.cfg.Lease - m.cfg.Lease.less(m.cfg.DriftPPM)
+	m.doubtTo = max(m.doubtTo, now.Add(m.cfg.Reply).Add(m.cfg.Lease).Add(drift))
+}
+
 // freeLost frees a slot whose claim ended without a settling of ours.
 func (m *Machine) freeLost(i int, fx *Effects) {
-	if m.phase.Stopping() && !m.slots[i].has(superseded) {
-		m.worsen(ExitUnsettled) // by the broker's clock it may be held for a moment yet
+	if !m.slots[i].has(superseded) {
+		m.doubt(fx.now)
 	}
 	m.line(i, WasLost, fx)
 	m.slots[i] = Slot{}

@@ -4,7 +4,7 @@ import "github.com/quiesce/quiesce/internal/deviation"
 
 // RulesVersion is raised whenever a golden trace changes, so that a recording says under
 // which rules it was made.
-const RulesVersion = 1
+const RulesVersion = 2
 
 // Phase is where the life of a worker stands.
 type Phase uint8
@@ -43,6 +43,7 @@ type Machine struct {
 	settleAt Instant // the next round of settling
 	judgeAt  Instant // the next weighing of going on against handing back
 	stopAt   Instant // the first stop; Never before it
+	doubtTo  Instant // until then the broker may hold a claim that was given up while serving
 	budget   budget
 
 	termAt     Instant // first SIGTERM of the newest group

@@ -131,6 +131,9 @@ func (m *Machine) allClosed() bool {
 // leave ends the machine's life: nothing is armed any more. The exit hooks may run until
 // the given instant.
 func (m *Machine) leave(until Instant, fx *Effects) {
+	if fx.now < m.doubtTo {
+		m.worsen(ExitUnsettled)
+	}
 	m.phase = PhaseGone
 	m.renewAt, m.settleAt, m.judgeAt, m.retryAt = Never, Never, Never, Never
 	fx.put(Effect{Kind: Exit, Slot: NoSlot, Status: m.status, Until: until})
