@@ -62,8 +62,8 @@ func (m *Machine) withdraw(now Instant, q int, fx *Effects) {
 		return
 	case m.cfg.NoWithdraw:
 		// Nobody can say any more what it was granted: a drain must not call that clean.
+		m.doubt(now)
 		if m.phase.Stopping() {
-			m.worsen(ExitUnsettled)
 			fx.put(Effect{Kind: Note, Note: LeftUnsettled, Slot: NoSlot, Queue: uint8(q), Seq: r.seq})
 		}
 		m.pause(now, q, WasUnsettled, fx)

@@ -276,3 +276,20 @@ func TestACursorOfALostClaimIsNotStoredWithAnOfferedResult(t *testing.T) {
 	require.Equal(t, SlotSettling, s.m.slots[0].state, "the result is offered")
 	require.Zero(t, s.m.slots[0].cursor)
 }
+
+// A request that was given up because the broker takes none back may have been granted
+// something, so for a lease afterwards a worker cannot say that nothing is held.
+func TestARequestGivenUpShortlyBeforeTheStopIsNotNothing(t *testing.T) {
+	for _, c := range []struct {
+		later  Duration
+		status uint8
+	}{{Second, ExitUnsettled}, {2 * DefaultLease, ExitClean}} {
+		s := newStage(1, func(c *Config) { c.NoWithdraw = true }).serve().do(Event{Kind: QuietAsked})
+		require.True(t, s.until(requestDue, 0))
+		s.do(Event{})
+		s.now = s.now.Add(c.later)
+		s.do(StopBySignal(SIGTERM, Never))
+		require.Equal(t, PhaseGone, s.m.phase)
+		require.EqualValues(t, c.status, s.m.status, "%v after", c.later)
+	}
+}

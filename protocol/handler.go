@@ -231,8 +231,8 @@ func (m *Machine) afterUndo(now Instant, i int, ev Event, fx *Effects) {
 	}
 }
 
-// doubt takes down that a claim was given up which the broker may hold for a while yet: its
-// clock is not ours, and a renewal that was never answered may have arrived late.
+// doubt takes down that a claim or a request was given up whose jobs the broker may hold for a
+// while yet: its clock is not ours, and what was never answered may have arrived late.
 func (m *Machine) doubt(now Instant) {
 	if m.phase.Stopping() {
 		m.worsen(ExitUnsettled)

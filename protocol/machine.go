@@ -43,7 +43,7 @@ type Machine struct {
 	settleAt Instant // the next round of settling
 	judgeAt  Instant // the next weighing of going on against handing back
 	stopAt   Instant // the first stop; Never before it
-	doubtTo  Instant // until then the broker may hold a claim that was given up while serving
+	doubtTo  Instant // until then the broker may hold what was given up while serving
 	budget   budget
 
 	termAt     Instant // first SIGTERM of the newest group

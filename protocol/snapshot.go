@@ -21,7 +21,7 @@ func (m *Machine) AppendSnapshot(buf []byte) []byte {
 	buf = binary.AppendUvarint(buf, m.incarnation)
 	buf = binary.AppendUvarint(buf, uint64(m.draws))
 	for _, t := range [...]Instant{
-		m.wake, m.retryAt, m.renewAt, m.settleAt, m.judgeAt, m.stopAt,
+		m.wake, m.retryAt, m.renewAt, m.settleAt, m.judgeAt, m.stopAt, m.doubtTo,
 		m.budget.undoBy, m.budget.settleBy, m.budget.exitBy, m.budget.killAt, m.termAt,
 	} {
 		buf = binary.AppendVarint(buf, int64(t))
@@ -126,7 +126,7 @@ func (r *snapshotReader) head(m *Machine) (slots, requests, buckets int) {
 	m.termGroups, m.interrupts, m.wantsQuiet = r.byte(255), r.byte(255), r.bool()
 	m.seed, m.incarnation, m.draws = r.uint(), r.uint(), uint32(r.below(1<<32))
 	for _, t := range [...]*Instant{
-		&m.wake, &m.retryAt, &m.renewAt, &m.settleAt, &m.judgeAt, &m.stopAt,
+		&m.wake, &m.retryAt, &m.renewAt, &m.settleAt, &m.judgeAt, &m.stopAt, &m.doubtTo,
 		&m.budget.undoBy, &m.budget.settleBy, &m.budget.exitBy, &m.budget.killAt, &m.termAt,
 	} {
 		*t = r.instant()

@@ -20,11 +20,6 @@ type broken struct {
 	text      string
 }
 
-// findingError reports that something was found that must not be; the results are printed.
-type findingError struct{ text string }
-
-func (e *findingError) Error() string { return e.text }
-
 // brokenIn gathers what was broken over all runs, by policy and then as it was first met.
 func brokenIn(results *lab.Results) []broken {
 	var all []broken
