@@ -24,6 +24,7 @@ type duel struct {
 	lives   []*life
 	claims  []*claim
 	clock   time.Time
+	story   strings.Builder
 }
 
 // pair is what the subject and the reference call one thing.
@@ -44,7 +45,13 @@ type claim struct {
 }
 
 func newDuel(t TB, open Open, cfg Config) *duel {
-	return &duel{TB: t, subject: open(t, cfg), ref: reference(cfg), clock: cfg.Start}
+	d := &duel{TB: t, subject: open(t, cfg), ref: reference(cfg), clock: cfg.Start}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the history:\n%s", d.story.String())
+		}
+	})
+	return d
 }
 
 // reference returns the reference broker, set up as cfg says.
@@ -57,8 +64,8 @@ func settingsOf(cfg Config) memory.Config {
 	}
 }
 
-// say tells the story, which is read when it fails.
-func (d *duel) say(format string, args ...any) { d.Logf(format, args...) }
+// say tells the story, which is printed when it fails.
+func (d *duel) say(format string, args ...any) { fmt.Fprintf(&d.story, format+"\n", args...) }
 
 func (d *duel) register(seat string, generation uint32) *life {
 	l := &life{Life: worker.Life{Seat: seat, Nonce: uuid.UUID{15: byte(len(d.lives) + 1)}, Generation: generation}}
@@ -306,6 +313,17 @@ func (d *duel) advance(by time.Duration) {
 	d.subject.Advance(by)
 	d.ref.Advance(by)
 	d.compareJobs()
+}
+
+// open returns the claims that stand, at the reference.
+func (d *duel) open() (open []*claim) {
+	for _, c := range d.claims {
+		row, _ := d.ref.Job(d.jobs[c.job].ref)
+		if row.State == model.JobClaimed && row.Token == c.token.ref {
+			open = append(open, c)
+		}
+	}
+	return open
 }
 
 // next returns how long it is until a lease or delay ends at the reference; 0 is never.

@@ -674,17 +674,22 @@ func priorIsAnyClaim(f *faulty, _ Config) {
 	})
 }
 
-// quickly makes checks that are meant to fail do it at once, and leave nothing behind.
+// quickly makes checks that are meant to fail do it at once, the same way every time, and
+// leave nothing behind.
 func quickly(t *testing.T) {
 	before := patience
 	patience = 50 * time.Millisecond
 	t.Cleanup(func() { patience = before })
-	for name, value := range map[string]string{"rapid.nofailfile": "true", "rapid.shrinktime": "0s", "rapid.seed": "1"} {
-		f := flag.Lookup(name)
-		was := f.Value.String()
-		require.NoError(t, flag.Set(name, value))
-		t.Cleanup(func() { assert.NoError(t, flag.Set(name, was)) })
-	}
+	setFlag(t, "rapid.nofailfile", "true")
+	setFlag(t, "rapid.shrinktime", "0s")
+	setFlag(t, "rapid.seed", "1")
+}
+
+func setFlag(t *testing.T, name, value string) {
+	f := flag.Lookup(name)
+	was := f.Value.String()
+	require.NoError(t, flag.Set(name, value))
+	t.Cleanup(func() { assert.NoError(t, flag.Set(name, was)) })
 }
 
 func TestEveryFaultIsReportedAndEveryCheckReportsOne(t *testing.T) {

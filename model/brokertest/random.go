@@ -23,36 +23,37 @@ func random(t TB, open Open) {
 		for range rapid.IntRange(1, 4).Draw(t, "jobs") {
 			d.enqueue()
 		}
-		t.Repeat(d.actions())
+		for range 3 { // long enough for a job to see its limits
+			t.Repeat(d.actions())
+		}
 	})
 }
 
-// actions are what may happen next. Work comes in bursts, so that jobs get to see their
-// limits.
+// actions are what may happen next, some of them more often than others.
 func (d *duel) actions() map[string]func(*rapid.T) {
-	work := []func(*rapid.T){
-		d.drawClaim, d.drawClaim, d.drawClaim, d.drawSettle, d.drawSettle, d.drawFail, d.drawFail, d.drawRenew, d.drawSave,
-		d.drawAdvance, d.drawNext, d.drawNext, d.drawWithdraw, d.drawRepeat,
-	}
 	return map[string]func(*rapid.T){
 		"enqueue":  func(*rapid.T) { d.enqueue() },
 		"claim":    d.drawClaim,
+		"claim 2":  d.drawClaim,
+		"claim 3":  d.drawClaim,
+		"claim 4":  d.drawClaim,
 		"repeat":   d.drawRepeat,
 		"withdraw": d.drawWithdraw,
 		"renew":    d.drawRenew,
+		"renew 2":  d.drawRenew,
 		"save":     d.drawSave,
 		"settle":   d.drawSettle,
+		"settle 2": d.drawSettle,
+		"settle 3": d.drawSettle,
 		"fail":     d.drawFail,
+		"fail 2":   d.drawFail,
 		"advance":  d.drawAdvance,
 		"next":     d.drawNext,
+		"next 2":   d.drawNext,
+		"next 3":   d.drawNext,
 		"going":    d.drawGoing,
 		"register": d.drawRegister,
 		"cancel":   d.drawCancel,
-		"burst": func(t *rapid.T) {
-			for range rapid.IntRange(4, 20).Draw(t, "calls") {
-				rapid.SampledFrom(work).Draw(t, "call")(t)
-			}
-		},
 	}
 }
 
@@ -110,8 +111,12 @@ func (d *duel) drawWithdraw(t *rapid.T) {
 	}
 }
 
-// drawAbout draws one of the claims, of which there are some, mostly one of the newest.
+// drawAbout draws one of the claims, of which there are some: often one that is open, else
+// mostly one of the newest.
 func (d *duel) drawAbout(t *rapid.T) *claim {
+	if open := d.open(); len(open) > 0 && rapid.Bool().Draw(t, "open") {
+		return rapid.SampledFrom(open).Draw(t, "claim")
+	}
 	return d.claims[len(d.claims)-1-rapid.IntRange(0, min(len(d.claims)-1, 6)).Draw(t, "claims ago")]
 }
 
@@ -208,8 +213,8 @@ func (d *duel) drawRegister(t *rapid.T) {
 }
 
 func (d *duel) drawCancel(t *rapid.T) {
-	if len(d.jobs) == 0 {
-		return
+	if rapid.IntRange(0, 3).Draw(t, "cancels") < 3 {
+		return // or no job would get anywhere
 	}
 	d.cancel(rapid.IntRange(0, len(d.jobs)-1).Draw(t, "job"))
 }
