@@ -20,7 +20,9 @@ var progressCases = []check{
 			return c
 		}
 		c := cursor("")
-		c.ok(c.save([]byte("saved\x00\xff")), "save")
+		saved := []byte("saved\x00\xff")
+		c.ok(c.save(saved), "save")
+		saved[0] = 'S' // its caller goes on writing
 		c.ok(c.renew(), "a renewal without a cursor keeps the one before")
 		require.Equal(t, "saved\x00\xff", string(a.again().Cursor), "a repeat of the request tells it too")
 		c.ok(c.release(protocol.BecauseDrain, 0), "a release without a cursor keeps the one before")

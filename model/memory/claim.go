@@ -172,9 +172,6 @@ func (b *Broker) note(q *queue, f model.Fact) {
 		default:
 			j.last = worker.Prior{Token: f.Token, Reason: f.Reason}
 		}
-		if f.Verb == protocol.Fail {
-			j.last.Reason = protocol.NoReason
-		}
 	case model.Finished, model.JobCancelled:
 		q.ended = append(q.ended, f.Job)
 	}
