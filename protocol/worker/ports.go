@@ -35,7 +35,8 @@ var ErrRefused = errors.New("worker: refused by the broker")
 // must return soon after ctx is done.
 //
 // A broker keeps the rules of package model's reference broker: leases on its own clock,
-// tokens that grow with every claim of a job, settling guarded by the token.
+// tokens that grow with every claim of a job, settling guarded by the token. Package
+// model/brokertest checks it.
 type Broker interface {
 	// Register makes a life of a worker known and returns its incarnation, which grows with
 	// every life of a seat. The same Life is answered with the same incarnation.
@@ -104,7 +105,8 @@ type Grant struct {
 	Prior   Prior
 }
 
-// Prior is the execution before this one, so that its leavings can be found.
+// Prior is the execution before this one, so that its leavings can be found. Claims that
+// were handed back before their handler started (late, withdrawn, refused, busy) are none.
 type Prior struct {
 	Token  protocol.Token  // 0 when there was none
 	Reason protocol.Reason // why it was interrupted; NoReason when it failed
