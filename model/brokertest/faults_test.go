@@ -6,7 +6,6 @@ import (
 	"errors"
 	"flag"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -136,12 +135,7 @@ var faults = []struct {
 			gone[n] = true
 			return f.inMemory.Going(ctx, n, queue)
 		}
-		f.claim = func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
-			if gone[req.Incarnation] {
-				return worker.ClaimAnswer{}, worker.ErrRefused
-			}
-			return f.inMemory.Claim(ctx, req)
-		}
+		f.claim = f.asked(func(req *worker.ClaimRequest) bool { return !gone[req.Incarnation] })
 	}, cases: []string{"who is going is granted nothing new"}},
 
 	// Requests.
@@ -152,12 +146,12 @@ var faults = []struct {
 			known = max(known, n)
 			return n, err
 		}
-		f.claim = func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
+		f.claim = f.asked(func(req *worker.ClaimRequest) bool {
 			if req.Incarnation > known {
 				req.Incarnation = 1
 			}
-			return f.inMemory.Claim(ctx, req)
-		}
+			return true
+		})
 	}, cases: []string{"a stranger is refused"}, noRandom: "there are no strangers"},
 	{name: "who is refused is told that there is nothing", broken: func(f *faulty, _ Config) {
 		f.claim = func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
@@ -203,10 +197,10 @@ var faults = []struct {
 	}},
 	{name: "a withdrawal that comes before its request is forgotten", broken: func(f *faulty, _ Config) {
 		newest := map[uint64]uint64{}
-		f.claim = func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
+		f.claim = f.asked(func(req *worker.ClaimRequest) bool {
 			newest[req.Incarnation] = max(newest[req.Incarnation], req.Seq)
-			return f.inMemory.Claim(ctx, req)
-		}
+			return true
+		})
 		f.withdraw = func(ctx context.Context, n uint64, queue string, seq uint64) (int, error) {
 			if seq > newest[n] {
 				return 0, nil
@@ -216,10 +210,10 @@ var faults = []struct {
 	}, cases: []string{"a withdrawn request that arrives afterwards is refused"}},
 	{name: "a withdrawal takes back whatever the worker asked last", broken: func(f *faulty, _ Config) {
 		newest := map[uint64]uint64{}
-		f.claim = func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
+		f.claim = f.asked(func(req *worker.ClaimRequest) bool {
 			newest[req.Incarnation] = max(newest[req.Incarnation], req.Seq)
-			return f.inMemory.Claim(ctx, req)
-		}
+			return true
+		})
 		f.withdraw = func(ctx context.Context, n uint64, queue string, seq uint64) (int, error) {
 			return f.inMemory.Withdraw(ctx, n, queue, max(seq, newest[n]))
 		}
@@ -249,10 +243,7 @@ var faults = []struct {
 	}, cases: []string{"a withdraw is of one queue"}, noRandom: "there is one queue"},
 	{name: "there is only one queue", broken: func(f *faulty, _ Config) {
 		f.enqueue = func(_ string, job NewJob) protocol.JobKey { return f.inMemory.Enqueue(Queue, job) }
-		f.claim = func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
-			req.Queue = Queue
-			return f.inMemory.Claim(ctx, req)
-		}
+		f.claim = f.asked(func(req *worker.ClaimRequest) bool { req.Queue = Queue; return true })
 	}, cases: []string{"queues are separate"}, noRandom: "there is one queue"},
 
 	// Grants.
@@ -260,18 +251,12 @@ var faults = []struct {
 		f.claim = f.granted(func(_ worker.ClaimRequest, a *worker.ClaimAnswer) { slices.Reverse(a.Grants) })
 	}, cases: []string{"a request is granted what it wants in the queue's order"}},
 	{name: "a request is granted one job more", broken: func(f *faulty, _ Config) {
-		f.claim = func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
-			req.Want++
-			return f.inMemory.Claim(ctx, req)
-		}
+		f.claim = f.asked(func(req *worker.ClaimRequest) bool { req.Want++; return true })
 	}, cases: []string{"a request is granted what it wants in the queue's order"}},
 	{name: "a job that comes back goes to the end", broken: comesBackLast, cases: []string{"a job that comes back has its old place"}},
 	{name: "two requests at one time get the same job", broken: func(f *faulty, _ Config) {
-		var mu sync.Mutex
 		var before []worker.Grant
 		f.claim = f.granted(func(req worker.ClaimRequest, a *worker.ClaimAnswer) {
-			mu.Lock()
-			defer mu.Unlock()
 			if len(a.Grants) < req.Want {
 				a.Grants = append(a.Grants, before...)
 			}
@@ -526,10 +511,7 @@ var faults = []struct {
 
 	// Requests that wait.
 	{name: "no request waits", broken: func(f *faulty, _ Config) {
-		f.claim = func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
-			req.Park = 0
-			return f.inMemory.Claim(ctx, req)
-		}
+		f.claim = f.asked(func(req *worker.ClaimRequest) bool { req.Park = 0; return true })
 	}, noRandom: "nobody waits", cases: []string{
 		"a request that waits is served by a new job", "a served request says how long it waited", "a request waits as long as it says",
 		"a request that waits is served by what expires or becomes due", "a request that waits is served by what is handed back",
@@ -537,24 +519,22 @@ var faults = []struct {
 		"a newer request takes the place of the one that waits", "a cut connection loses no job",
 	}},
 	{name: "requests wait for ever", broken: func(f *faulty, _ Config) {
-		f.claim = func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
+		f.claim = f.asked(func(req *worker.ClaimRequest) bool {
 			if req.Park > 0 {
 				req.Park = time.Hour
 			}
-			return f.inMemory.Claim(ctx, req)
-		}
+			return true
+		})
 	}, noRandom: "nobody waits", cases: []string{"a request waits as long as it says"}},
 	{name: "who waited does not learn it", broken: func(f *faulty, _ Config) {
 		f.claim = f.granted(func(_ worker.ClaimRequest, a *worker.ClaimAnswer) { a.Parked = 0 })
 	}, noRandom: "nobody waits", cases: []string{"a served request says how long it waited", "a request waits as long as it says"}},
 	{name: "what is granted to a cut connection is lost", broken: func(f *faulty, _ Config) {
-		f.claim = func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
-			a, err := f.inMemory.Claim(ctx, req)
+		f.claim = f.granted(func(req worker.ClaimRequest, a *worker.ClaimAnswer) {
 			if req.Park == 0 && req.Seq == 1 {
 				a.Grants = nil
 			}
-			return a, err
-		}
+		})
 	}, cases: []string{"a cut connection loses no job"}},
 
 	// Failover.
@@ -585,13 +565,13 @@ func release(ctx context.Context, b worker.Broker, g worker.Grant, reason protoc
 
 func repeatsGrantNewJobs(f *faulty, _ Config) {
 	newest, last := map[uint64]uint64{}, map[[2]uint64]uint64{}
-	f.claim = func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
+	f.claim = f.asked(func(req *worker.ClaimRequest) bool {
 		newest[req.Incarnation]++
 		id := [2]uint64{req.Incarnation, req.Seq}
 		req.Seq = newest[req.Incarnation]
 		last[id] = req.Seq
-		return f.inMemory.Claim(ctx, req)
-	}
+		return true
+	})
 	f.withdraw = func(ctx context.Context, n uint64, queue string, seq uint64) (int, error) {
 		return f.inMemory.Withdraw(ctx, n, queue, last[[2]uint64{n, seq}])
 	}
@@ -604,6 +584,8 @@ func comesBackLast(f *faulty, _ Config) {
 		want := req.Want
 		req.Want = 64
 		a, err := f.inMemory.Claim(ctx, req)
+		f.Lock()
+		defer f.Unlock()
 		old := func(g worker.Grant) bool { return before[g.Job] }
 		a.Grants = append(slices.DeleteFunc(slices.Clone(a.Grants), old), slices.DeleteFunc(a.Grants, func(g worker.Grant) bool { return !old(g) })...)
 		for _, g := range a.Grants[min(want, len(a.Grants)):] {

@@ -2,6 +2,7 @@ package brokertest
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/quiesce/quiesce/model/memory"
@@ -10,9 +11,11 @@ import (
 )
 
 // faulty is the in-memory broker with one fault: what is set replaces a method, and may call
-// the sound one of inMemory.
+// the sound one of inMemory. Only one of them runs at a time, but for claim, which may wait
+// and locks what it needs.
 type faulty struct {
 	*inMemory
+	sync.Mutex
 	register  func(context.Context, worker.Life) (uint64, error)
 	going     func(context.Context, uint64, string) error
 	claim     func(context.Context, worker.ClaimRequest) (worker.ClaimAnswer, error)
@@ -46,6 +49,8 @@ func (broken fault) open(settings func(*memory.Config, Config)) Open {
 
 func (f *faulty) Register(ctx context.Context, life worker.Life) (uint64, error) {
 	if f.register != nil {
+		f.Lock()
+		defer f.Unlock()
 		return f.register(ctx, life)
 	}
 	return f.inMemory.Register(ctx, life)
@@ -53,6 +58,8 @@ func (f *faulty) Register(ctx context.Context, life worker.Life) (uint64, error)
 
 func (f *faulty) Going(ctx context.Context, incarnation uint64, queue string) error {
 	if f.going != nil {
+		f.Lock()
+		defer f.Unlock()
 		return f.going(ctx, incarnation, queue)
 	}
 	return f.inMemory.Going(ctx, incarnation, queue)
@@ -67,6 +74,8 @@ func (f *faulty) Claim(ctx context.Context, req worker.ClaimRequest) (worker.Cla
 
 func (f *faulty) Withdraw(ctx context.Context, incarnation uint64, queue string, seq uint64) (int, error) {
 	if f.withdraw != nil {
+		f.Lock()
+		defer f.Unlock()
 		return f.withdraw(ctx, incarnation, queue, seq)
 	}
 	return f.inMemory.Withdraw(ctx, incarnation, queue, seq)
@@ -74,6 +83,8 @@ func (f *faulty) Withdraw(ctx context.Context, incarnation uint64, queue string,
 
 func (f *faulty) Renew(ctx context.Context, renewals []worker.Renewal) ([]protocol.Code, error) {
 	if f.renew != nil {
+		f.Lock()
+		defer f.Unlock()
 		return f.renew(ctx, renewals)
 	}
 	return f.inMemory.Renew(ctx, renewals)
@@ -81,6 +92,8 @@ func (f *faulty) Renew(ctx context.Context, renewals []worker.Renewal) ([]protoc
 
 func (f *faulty) Save(ctx context.Context, save worker.Renewal) (protocol.Code, error) {
 	if f.save != nil {
+		f.Lock()
+		defer f.Unlock()
 		return f.save(ctx, save)
 	}
 	return f.inMemory.Save(ctx, save)
@@ -88,6 +101,8 @@ func (f *faulty) Save(ctx context.Context, save worker.Renewal) (protocol.Code, 
 
 func (f *faulty) Settle(ctx context.Context, settlements []worker.Settlement) ([]protocol.Code, error) {
 	if f.settle != nil {
+		f.Lock()
+		defer f.Unlock()
 		return f.settle(ctx, settlements)
 	}
 	return f.inMemory.Settle(ctx, settlements)
@@ -95,6 +110,8 @@ func (f *faulty) Settle(ctx context.Context, settlements []worker.Settlement) ([
 
 func (f *faulty) Enqueue(queue string, job NewJob) protocol.JobKey {
 	if f.enqueue != nil {
+		f.Lock()
+		defer f.Unlock()
 		return f.enqueue(queue, job)
 	}
 	return f.inMemory.Enqueue(queue, job)
@@ -102,6 +119,8 @@ func (f *faulty) Enqueue(queue string, job NewJob) protocol.JobKey {
 
 func (f *faulty) CancelJob(key protocol.JobKey) {
 	if f.cancelJob != nil {
+		f.Lock()
+		defer f.Unlock()
 		f.cancelJob(key)
 		return
 	}
@@ -110,6 +129,8 @@ func (f *faulty) CancelJob(key protocol.JobKey) {
 
 func (f *faulty) Job(key protocol.JobKey) (Job, bool) {
 	if f.job != nil {
+		f.Lock()
+		defer f.Unlock()
 		return f.job(key)
 	}
 	return f.inMemory.Job(key)
@@ -117,6 +138,8 @@ func (f *faulty) Job(key protocol.JobKey) (Job, bool) {
 
 func (f *faulty) CutOff() func() {
 	if f.cutOff != nil {
+		f.Lock()
+		defer f.Unlock()
 		return f.cutOff()
 	}
 	return f.inMemory.CutOff()
@@ -149,9 +172,24 @@ func (f *faulty) granted(back func(worker.ClaimRequest, *worker.ClaimAnswer)) fu
 	return func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
 		a, err := f.inMemory.Claim(ctx, req)
 		if err == nil {
+			f.Lock()
+			defer f.Unlock()
 			back(req, &a)
 		}
 		return a, err
+	}
+}
+
+// asked returns a Claim that changes requests on their way; false refuses them.
+func (f *faulty) asked(there func(*worker.ClaimRequest) bool) func(context.Context, worker.ClaimRequest) (worker.ClaimAnswer, error) {
+	return func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
+		f.Lock()
+		ok := there(&req)
+		f.Unlock()
+		if !ok {
+			return worker.ClaimAnswer{}, worker.ErrRefused
+		}
+		return f.inMemory.Claim(ctx, req)
 	}
 }
 

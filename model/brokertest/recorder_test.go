@@ -47,10 +47,14 @@ func (r *recorder) end(failed, skip bool, text string) {
 func (r *recorder) Helper()                  {}
 func (r *recorder) Name() string             { return r.name }
 func (r *recorder) Context() context.Context { return r.ctx }
-func (r *recorder) Cleanup(f func())         { r.undo = append(r.undo, f) }
-func (r *recorder) Log(a ...any)             { r.end(false, false, fmt.Sprint(a...)) }
-func (r *recorder) Logf(f string, a ...any)  { r.end(false, false, fmt.Sprintf(f, a...)) }
-func (r *recorder) Error(a ...any)           { r.end(true, false, fmt.Sprint(a...)) }
+func (r *recorder) Cleanup(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.undo = append(r.undo, f)
+}
+func (r *recorder) Log(a ...any)            { r.end(false, false, fmt.Sprint(a...)) }
+func (r *recorder) Logf(f string, a ...any) { r.end(false, false, fmt.Sprintf(f, a...)) }
+func (r *recorder) Error(a ...any)          { r.end(true, false, fmt.Sprint(a...)) }
 func (r *recorder) Errorf(f string, a ...any) {
 	r.end(true, false, fmt.Sprintf(f, a...))
 }

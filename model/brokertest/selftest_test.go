@@ -98,7 +98,7 @@ func TestRandomHistoriesSeeEveryAnswerAndEveryState(t *testing.T) {
 		})
 		f.claim = func(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
 			a, err := f.inMemory.Claim(ctx, req)
-			if err != nil {
+			if err != nil { // the histories call one after the other
 				seen["claim refused"]++
 			}
 			for _, g := range a.Grants {
