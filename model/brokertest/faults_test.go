@@ -36,6 +36,13 @@ var faults = []struct {
 	{name: "a renewal brings a released lease back", settings: deviant(deviation.RenewResurrects), cases: []string{
 		"renew after release", "renew racing release", "a lease is over at its end and not before",
 	}},
+	{name: "releases by job what the worker held a moment ago", settings: deviant(deviation.ReadThenRelease), cases: []string{
+		"release against takeover", "a stale token changes nothing",
+	}},
+	{name: "a renewal extends the lease from the worker's own time", settings: deviant(deviation.WorkersClock), cases: []string{
+		"only the broker's clock counts, wherever it stands", "a lease is over at its end and not before",
+	}},
+	{name: "counts a failure at the claim", settings: deviant(deviation.AttemptAtClaim), cases: []string{"failures are spent"}},
 	{name: "hands a job that came back to whoever waits longest", settings: deviant(deviation.BouncesJobs), noRandom: "nobody waits", cases: []string{
 		"a job that comes back prefers a newer generation",
 	}},

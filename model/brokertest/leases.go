@@ -41,6 +41,8 @@ var leaseCases = []check{
 			b.none("the claim is within its lease, although the client's clock is an hour off")
 			s.later(lease - tick)
 			c.ok(c.renew(), "the lease has a millisecond left")
+			s.later(lease - tick)
+			c.ok(c.renew(), "the renewed lease has a millisecond left, although the client's clock is an hour off")
 			s.later(lease)
 			c.code(protocol.Expired, c.renew(), "the lease ran out, although the client's clock stood still")
 			next := b.take()
