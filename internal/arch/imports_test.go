@@ -96,6 +96,10 @@ var table = []row{
 		why: "the recorder looks on at a worker, and a replay needs nothing but the machine",
 	},
 	{
+		pkg: "realworld/redis/local",
+		why: "to start a server takes no client of it",
+	},
+	{
 		pkg: "realworld/fleet", ours: []string{"model", "protocol", "protocol/worker"}, future: true,
 		why: "a local fleet is stopped by the model's supervisors and rollouts, which are pure machines",
 	},

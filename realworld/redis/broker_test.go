@@ -2,9 +2,7 @@ package redis
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"net"
 	"testing"
 	"time"
 
@@ -15,10 +13,6 @@ import (
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/protocol/worker"
 )
-
-func dialUnix(ctx context.Context, path string, dialer *net.Dialer, _ *tls.Config) (net.Conn, error) {
-	return dialer.DialContext(ctx, "unix", path)
-}
 
 // fixture is a broker with one queue and hands of its own.
 type fixture struct {
