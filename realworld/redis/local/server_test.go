@@ -54,12 +54,17 @@ func TestAServerAnswersOnItsSocketOnly(t *testing.T) {
 	assert.NoError(t, s.Stop(t.Context()), "it has ended before")
 }
 
-func TestAServerMayHaveAPort(t *testing.T) {
+// freePort is one that nobody listened on a moment ago.
+func freePort(t *testing.T) int {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	port := l.Addr().(*net.TCPAddr).Port
-	require.NoError(t, l.Close())
-	s := start(t, Options{Port: port})
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func TestAServerMayHaveAPort(t *testing.T) {
+	s := start(t, Options{Port: freePort(t)})
 	assert.Equal(t, "+PONG", ask(t, "tcp", s.Addr(), "PING"))
 }
 
@@ -104,12 +109,15 @@ func TestAServerThatCannotStartSaysWhy(t *testing.T) {
 }
 
 func TestAServerThatDoesNotAnswerIsKilled(t *testing.T) {
-	s := start(t, Options{})
+	s := start(t, Options{Port: freePort(t)})
+	require.NoError(t, s.Stop(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	assert.ErrorContains(t, s.Restart(ctx), "context canceled")
-	_, err := net.Dial("unix", s.Socket())
-	assert.Error(t, err)
+	require.NoError(t, s.Restart(t.Context()))
+	s.Kill()
+	_, err := net.Dial("tcp", s.Addr())
+	assert.Error(t, err, "the first has its port still")
 }
 
 func TestTheErrorSaysHowToInstallIt(t *testing.T) {
