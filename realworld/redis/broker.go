@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -24,6 +25,7 @@ type Broker struct {
 	queues  map[string]*Queue
 	numbers map[int]*Queue
 	seats   []string // keys of register
+	stored  int      // schema of what is stored, at Open
 
 	mu       sync.Mutex
 	lives    map[uint64]worker.Life // registered here, or asked after
@@ -34,22 +36,6 @@ type Broker struct {
 }
 
 var _ worker.Broker = (*Broker)(nil)
-
-// SchemaError says that what is stored has another schema than this build can work on. It
-// counts as worker.ErrRefused.
-type SchemaError struct {
-	Stored, Known int
-}
-
-func (e *SchemaError) Error() string {
-	if e.Stored > e.Known {
-		return fmt.Sprintf("redis: what is stored has schema %d, and this build knows up to %d; start the newer build", e.Stored, e.Known)
-	}
-	return fmt.Sprintf("redis: what is stored has schema %d, and this build knows %d and %d; start a build in between first", e.Stored, e.Known-1, e.Known)
-}
-
-// Is makes a SchemaError a worker.ErrRefused.
-func (e *SchemaError) Is(target error) bool { return target == worker.ErrRefused }
 
 // Open connects to Redis and makes the queues known. Options that cannot work are refused,
 // each problem with its numbers, and so is a schema that this build does not know.
@@ -73,7 +59,7 @@ func Open(ctx context.Context, options Options) (*Broker, error) {
 		return nil, fmt.Errorf("redis: %w", err)
 	}
 	b := &Broker{
-		opt: opt, client: client, scripts: newScripts(opt.clock),
+		opt: opt, client: client, scripts: newScripts(opt.clock, opt.schema),
 		queues: map[string]*Queue{}, numbers: map[int]*Queue{}, lives: map[uint64]worker.Life{},
 	}
 	for _, q := range opt.Queues {
@@ -82,7 +68,28 @@ func Open(ctx context.Context, options Options) (*Broker, error) {
 			return nil, err
 		}
 	}
+	b.scripts = newScripts(opt.clock, b.stored)
+	if b.stored < opt.schema {
+		opt.Logger.Info("redis: what is stored has an older schema; call Broker.Upgrade once no older build runs", "stored", b.stored, "known", opt.schema)
+	}
+	b.checkEviction(ctx)
 	return b, nil
+}
+
+// checkEviction warns of a server that throws keys away when its memory is full. Servers that
+// do not let it look are believed.
+func (b *Broker) checkEviction(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, b.opt.Timeout)
+	defer cancel()
+	info, err := b.client.Do(ctx, b.client.B().Info().Section("memory").Build()).ToString()
+	if err != nil {
+		return
+	}
+	if _, rest, ok := strings.Cut(info, "maxmemory_policy:"); ok {
+		if policy, _, _ := strings.Cut(rest, "\r"); policy != "noeviction" {
+			b.opt.Logger.Warn("redis: the server may throw jobs away when its memory is full; set maxmemory-policy noeviction", "maxmemory-policy", policy)
+		}
+	}
 }
 
 func (b *Broker) openQueue(ctx context.Context, cfg QueueConfig) error {
@@ -91,12 +98,12 @@ func (b *Broker) openQueue(ctx context.Context, cfg QueueConfig) error {
 	var queues string
 	queues, b.seats = globalKeys(b.opt.Namespace)
 	got, err := b.run(ctx, &b.scripts.open, []string{queues},
-		[]string{strconv.Itoa(Schema), cfg.Name, strconv.Itoa(numberFor(cfg.Name)), strconv.Itoa(cfg.Partitions)}).AsStrSlice()
+		[]string{strconv.Itoa(b.opt.schema), cfg.Name, strconv.Itoa(numberFor(cfg.Name)), strconv.Itoa(cfg.Partitions)}).AsStrSlice()
 	if err != nil {
 		return fmt.Errorf("redis: opening queue %q: %w", cfg.Name, err)
 	}
-	if stored, _ := strconv.Atoi(got[0]); len(got) < 3 {
-		return &SchemaError{Stored: stored, Known: Schema}
+	if b.stored, _ = strconv.Atoi(got[0]); len(got) < 3 {
+		return &SchemaError{Stored: b.stored, Known: b.opt.schema}
 	}
 	number, _ := strconv.Atoi(got[1])
 	if number == 0 {
@@ -145,9 +152,33 @@ func (b *Broker) Register(ctx context.Context, life worker.Life) (uint64, error)
 			if _, err := p.introduce(ctx, incarnation); err != nil {
 				return 0, err
 			}
+			if _, err := p.mend(ctx, "claims"); err != nil {
+				return 0, err
+			}
 		}
 	}
 	return incarnation, nil
+}
+
+// mend looks through a partition's claims or jobs for what fell between the keys.
+func (p *partition) mend(ctx context.Context, which string) (found int, err error) {
+	for cursor, more := "0", true; more; more = cursor != "0" {
+		reply, err := p.run(ctx, &p.queue.broker.scripts.mend, which, cursor).ToArray()
+		if err != nil {
+			return found, fmt.Errorf("redis: mend: %w", err)
+		}
+		f := &fields{parts: reply}
+		cursor = f.text()
+		found += f.int()
+		if f.err != nil {
+			return found, fmt.Errorf("redis: mend: %w", f.err)
+		}
+	}
+	if found > 0 {
+		p.queue.broker.opt.Logger.Warn("redis: jobs were claimed without a lease, or nowhere, and are claimable again; did somebody delete keys?",
+			"queue", p.queue.config.Name, "partition", p.number, "jobs", found)
+	}
+	return found, nil
 }
 
 // introduce makes a life known to a partition; it is false for one that two newer lives of
@@ -160,9 +191,13 @@ func (p *partition) introduce(ctx context.Context, incarnation uint64) (bool, er
 	if !known {
 		return false, nil
 	}
-	n, err := p.run(ctx, &b.scripts.introduce, strconv.FormatUint(incarnation, 10), strconv.FormatUint(uint64(life.Generation), 10), life.Seat).AsInt64()
+	n, err := p.run(ctx, &b.scripts.introduce, strconv.FormatUint(incarnation, 10), strconv.FormatUint(uint64(life.Generation), 10), life.Seat,
+		strconv.Itoa(b.opt.schema)).AsInt64()
 	if err != nil {
 		return false, fmt.Errorf("redis: introduce: %w", err)
+	}
+	if n < 0 {
+		return false, &SchemaError{Stored: int(-n), Known: b.opt.schema}
 	}
 	return n == 1, nil
 }

@@ -94,11 +94,35 @@ func TestAJobIsClaimedRunAndDone(t *testing.T) {
 func TestAWaitingClaimIsWoken(t *testing.T) {
 	f := newFixture(t)
 	inc := f.life("a", 0)
-	got := make(chan []worker.Grant)
-	go func() { got <- f.claim(inc, 2, 20*time.Second) }()
-	require.Eventually(t, func() bool { f.mu.Lock(); defer f.mu.Unlock(); return len(f.parked) == 1 }, 5*time.Second, time.Millisecond)
+	got := f.claimSoon(inc, 2)
+	f.awaitParked(1)
 	keys := f.enqueue(1)
-	assert.Equal(t, keys[0], (<-got)[0].Job)
+	assert.Equal(t, keys[0], f.soon(got))
+}
+
+// claimSoon claims in a goroutine and waits for a job longer than any test does.
+func (f *fixture) claimSoon(inc uint64, want int, kinds ...worker.KindVersions) <-chan []worker.Grant {
+	got := make(chan []worker.Grant, 1)
+	req := f.request(inc, want, time.Hour, kinds...)
+	go func() {
+		if a, err := f.Claim(f.t.Context(), req); err == nil {
+			got <- a.Grants
+		}
+	}()
+	return got
+}
+
+// soon returns the one job that a waiting claim is granted.
+func (f *fixture) soon(got <-chan []worker.Grant) protocol.JobKey {
+	f.t.Helper()
+	select {
+	case grants := <-got:
+		require.Len(f.t, grants, 1)
+		return grants[0].Job
+	case <-time.After(10 * time.Second):
+		f.t.Fatal("a claim that waits is not woken")
+		return 0
+	}
 }
 
 func TestAWorkerIsNotHandedWhatItDoesNotUnderstand(t *testing.T) {
@@ -123,18 +147,13 @@ func TestWhoWaitsForAnotherKindPassesTheCallOn(t *testing.T) {
 	mail := worker.KindVersions{Kind: "mail", Max: 9}
 	render := worker.KindVersions{Kind: "render", Max: 9}
 	for i := range 3 {
-		inc := f.life(fmt.Sprint("mail", i), 0)
-		go func() {
-			_, _ = f.Claim(t.Context(), worker.ClaimRequest{Incarnation: inc, Queue: "q", Seq: 1, Want: 1, Park: time.Minute, Kinds: []worker.KindVersions{mail}})
-		}()
+		f.claimSoon(f.life(fmt.Sprint("mail", i), 0), 1, mail)
 		f.awaitParked(i + 1)
 	}
-	inc := f.life("render", 0)
-	got := make(chan []worker.Grant)
-	go func() { got <- f.claim(inc, 1, time.Minute, render) }()
+	got := f.claimSoon(f.life("render", 0), 1, render)
 	f.awaitParked(4)
 	keys := keysOf(f.add(Job{Kind: "render"}))
-	assert.Equal(t, keys[0], (<-got)[0].Job)
+	assert.Equal(t, keys[0], f.soon(got))
 }
 
 func (f *fixture) awaitParked(n int) {
@@ -247,6 +266,7 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 		`named twice`:          {Queues: []QueueConfig{{Name: "a"}, {Name: "a"}}},
 		`without braces`:       {Queues: []QueueConfig{{Name: "a{b}"}}},
 		`65 partitions`:        {Queues: []QueueConfig{{Name: "a", Partitions: 65}}},
+		`-1 partitions`:        {Queues: []QueueConfig{{Name: "a", Partitions: -1}}},
 		`lease 1µs`:            {Queues: []QueueConfig{{Name: "a", Lease: time.Microsecond}}},
 		`backoff 2h0m0s to 1h`: {Queues: []QueueConfig{{Name: "a", BackoffMin: 2 * time.Hour, BackoffMax: time.Hour}}},
 		`redis: URL`:           {Queues: []QueueConfig{{Name: "a"}}, URL: "http://localhost"},

@@ -60,30 +60,18 @@ func TestADelayedJobWakesWhoWaitsWhenItIsDue(t *testing.T) {
 	began := time.Now()
 	k := keysOf(f.add(Job{Delay: 50 * time.Millisecond}))
 	assert.Empty(t, f.claimed(inc, 1))
-	got := f.claim(inc, 1, time.Minute)
-	require.Len(t, got, 1)
-	assert.Equal(t, k[0], got[0].Job)
+	assert.Equal(t, k[0], f.soon(f.claimSoon(inc, 1)))
 	assert.GreaterOrEqual(t, time.Since(began), 50*time.Millisecond)
 }
 
 func TestADelayedJobIsLookedAfterByWhoWaitedBefore(t *testing.T) {
 	f := newFixture(t)
-	a, b := f.life("a", 0), f.life("b", 0)
-	got := make(chan protocol.JobKey)
-	for i, inc := range []uint64{a, b} {
-		go func() { got <- f.claimedWaiting(inc) }()
-		f.awaitParked(i + 1)
-	}
+	first := f.claimSoon(f.life("a", 0), 1)
+	f.awaitParked(1)
+	second := f.claimSoon(f.life("b", 0), 1)
+	f.awaitParked(2)
 	k := keysOf(f.add(Job{Delay: 30 * time.Millisecond}, Job{Delay: 60 * time.Millisecond}))
-	assert.ElementsMatch(t, k, []protocol.JobKey{<-got, <-got})
-}
-
-func (f *fixture) claimedWaiting(inc uint64) protocol.JobKey {
-	g, err := f.Claim(f.t.Context(), f.request(inc, 1, time.Minute))
-	if err != nil || len(g.Grants) != 1 {
-		return 0
-	}
-	return g.Grants[0].Job
+	assert.ElementsMatch(t, k, []protocol.JobKey{f.soon(first), f.soon(second)})
 }
 
 func TestAUniqueJobIsThereOnceUntilItHasEnded(t *testing.T) {

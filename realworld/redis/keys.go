@@ -48,7 +48,7 @@ func level(priority int) int {
 // names of a partition's keys, in the order of KEYS in every script.
 var names = []string{
 	"meta", "ready", "ranked", "aside", "delayed", "data", "state", "claims", "leases", "members", "seen",
-	"waiters", "newer", "wake", "wake-newer", "dead", "quarantined", "ended", "unique", "periods",
+	"waiters", "newer", "wake", "wake-newer", "dead", "quarantined", "ended", "unique", "periods", "starving", "times",
 }
 
 const (

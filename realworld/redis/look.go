@@ -35,6 +35,7 @@ type Info struct {
 	Poison     int // expiries in a row
 	Fruitless  int // interruptions in a row without progress
 
+	Added  time.Time // when it was enqueued, to a second and a hundredth of its age
 	At     time.Time // Claimed: end of the lease; Delayed: when it is due; Dead, Quarantined: since when. On Redis's clock
 	Cancel bool      // Claimed: an operator wants it cancelled
 

@@ -26,7 +26,8 @@ type Options struct {
 	Timeout   time.Duration // 1 s; limit of one script call, beside that of the caller's context
 	Logger    *slog.Logger  // slog.Default
 
-	clock string // the first line of scripts; tests move time
+	clock  string // the first line of scripts; tests move time
+	schema int    // that this build knows; tests are of another build
 }
 
 // QueueConfig is what a queue does with its jobs. Processes that share a queue should agree
@@ -77,6 +78,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.clock == "" {
 		o.clock = serverClock
+	}
+	if o.schema == 0 {
+		o.schema = Schema
 	}
 	if len(o.Queues) == 0 {
 		errs = append(errs, errors.New(`redis: no queues; name at least one, for example Queues: []QueueConfig{{Name: "default"}}`))

@@ -76,7 +76,7 @@ func (info *Info) read(b *Broker, parts []rueidis.RedisMessage) error {
 	record := f.text()
 	info.Deliveries, info.Failures, info.Poison, info.Fruitless = f.int(), f.int(), f.int(), f.int()
 	info.At, info.Cancel = f.time(), f.int() == 1
-	info.Class, info.Message, info.Build = f.text(), f.text(), f.text()
+	info.Class, info.Message, info.Build, info.Added = f.text(), f.text(), f.text(), f.time()
 	if f.err != nil {
 		return f.err
 	}

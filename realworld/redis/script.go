@@ -14,8 +14,9 @@ import (
 //go:embed lua/*.lua
 var sources embed.FS
 
-// Schema is the number of the layout of keys and of the contract of the scripts. A process
-// of schema N works on what N and N-1 have stored; a newer one refuses to start on it.
+// Schema is the number of the layout of keys and of the contract of the scripts that this
+// build knows. A build of schema N works on what N-1 has stored, as a build of N-1 would, until
+// Broker.Upgrade; and refuses to start on what is older or newer.
 const Schema = 1
 
 // serverClock is how a script reads Redis's own clock, in microseconds: one line, which
@@ -28,15 +29,15 @@ type script struct {
 	name, text, sha string
 }
 
-// full scripts may run on a Redis that is out of memory: they settle, renew and hand back.
-// Only what adds jobs is refused then.
-func newScript(clock, name string, flags string, parts ...string) script {
+// newScript puts a script together. In it SCHEMA is that of what is stored: scripts write what
+// builds of that schema can read.
+func newScript(clock string, schema int, name, flags string, parts ...string) script {
 	var b strings.Builder
 	b.WriteString("#!lua")
 	if flags != "" {
 		b.WriteString(" flags=" + flags)
 	}
-	b.WriteString("\n-- quiesce " + name + ", schema " + strconv.Itoa(Schema) + "\n" + clock + "\n")
+	b.WriteString("\n-- quiesce " + name + "\nlocal SCHEMA = " + strconv.Itoa(schema) + "\n" + clock + "\n")
 	for _, part := range append(parts, name) {
 		text, err := sources.ReadFile("lua/" + part + ".lua")
 		if err != nil {
@@ -50,19 +51,27 @@ func newScript(clock, name string, flags string, parts ...string) script {
 
 // scripts is everything that is ever executed.
 type scripts struct {
-	open, register                                           script
+	open, register, upgrade                                  script
 	introduce, going, turn, withdraw, renew, abandon, expire script
 	enqueue, cancel, look                                    script
+	list, requeue, stats, mend, older                        script
 }
 
-func newScripts(clock string) *scripts {
-	full := func(name string, parts ...string) script { return newScript(clock, name, "allow-oom", parts...) }
+// newScripts makes the scripts for what is stored. Most may run on a Redis that is out of
+// memory: they settle, renew, hand back and look. Only what adds jobs is refused then.
+func newScripts(clock string, schema int) *scripts {
+	full := func(name string, parts ...string) script {
+		return newScript(clock, schema, name, "allow-oom", parts...)
+	}
 	return &scripts{
-		open: full("open"), register: full("register"),
+		open: full("open"), register: full("register"), upgrade: full("upgrade"),
 		introduce: full("introduce", "base"), going: full("going", "base"), abandon: full("abandon", "base", "jobs"),
 		turn: full("turn", "base", "jobs", "claims"), withdraw: full("withdraw", "base", "jobs"),
 		renew: full("renew", "base", "jobs"), expire: full("sweep", "base", "jobs"),
-		enqueue: newScript(clock, "enqueue", "", "base", "jobs"), cancel: full("cancel", "base", "jobs"), look: full("look", "base", "jobs"),
+		enqueue: newScript(clock, schema, "enqueue", "", "base", "jobs"), cancel: full("cancel", "base", "jobs"),
+		look: full("look", "base", "jobs", "rows"), list: full("list", "base", "jobs", "rows", "revive"),
+		requeue: full("requeue", "base", "jobs", "revive"), stats: full("stats", "base", "jobs"),
+		mend: full("mend", "base", "jobs"), older: full("older", "base", "jobs"),
 	}
 }
 

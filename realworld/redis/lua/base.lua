@@ -4,7 +4,7 @@
 -- no need of is therefore made by a function of its own, once it is needed.
 
 local META, READY, RANKED, ASIDE, DELAYED, DATA, STATE, CLAIMS, LEASES, MEMBERS, SEEN,
-  WAITERS, NEWER, WAKE, WAKENEWER, DEAD, QUARANTINED, ENDED, UNIQUE, PERIODS = unpack(KEYS)
+  WAITERS, NEWER, WAKE, WAKENEWER, DEAD, QUARANTINED, ENDED, UNIQUE, PERIODS, STARVING, TIMES = unpack(KEYS)
 
 local RING = 1048576 -- jobs that ended are remembered until so many others of the partition were enqueued
 local LEVEL = 17592186044416 -- 2^44: a job's number is level * LEVEL + its number in the partition

@@ -1,9 +1,13 @@
 -- introduce: make a life of a worker known to this partition. The newest two of a seat are.
--- ARGV: policy, member, generation, seat. Returns 1, or 0 for a life that is superseded.
+-- ARGV: policy, member, generation, seat, schema of its build. Returns 1, 0 for a life that is
+-- superseded, or the negative schema of what is stored when the build is too old for it.
 
 local FORGET = 7 * 86400 * 1000000 -- lives that claimed nothing for so long
 local W = waiters()
 local who, generation, seat = ARGV[2], ARGV[3], 's:' .. ARGV[4]
+
+local stored = tonumber(call('HGET', META, 'schema') or 0)
+if tonumber(ARGV[5]) < stored then return -stored end
 
 -- Long members keep these keys hash tables and skip lists however small: packed lists are
 -- searched from one end, and cost more per member besides.
@@ -15,7 +19,7 @@ call('HSETNX', DATA, long, '')
 for _, id in ipairs(call('ZRANGEBYSCORE', SEEN, '-inf', int(now - FORGET), 'LIMIT', 0, 100)) do
   local its = call('HGET', MEMBERS, 'i:' .. id)
   if its and match(call('HGET', MEMBERS, its) or id, '%d+$') == id then call('HDEL', MEMBERS, its) end
-  call('HDEL', MEMBERS, id, 'i:' .. id)
+  call('HDEL', MEMBERS, id, 'i:' .. id, 'v:' .. id)
   call('ZREM', SEEN, id)
   W.leave(id)
 end
@@ -28,14 +32,14 @@ if second and second ~= '' then
     call('ZREM', SEEN, who)
     return 0
   end
-  call('HDEL', MEMBERS, first, 'i:' .. first)
+  call('HDEL', MEMBERS, first, 'i:' .. first, 'v:' .. first)
   call('ZREM', SEEN, first)
   W.leave(first)
   first = second
 end
 local lives = who
 if first then lives = tonumber(first) < tonumber(who) and first .. ' ' .. who or who .. ' ' .. first end
-call('HSET', MEMBERS, seat, lives, 'i:' .. who, seat)
+call('HSET', MEMBERS, seat, lives, 'i:' .. who, seat, 'v:' .. who, ARGV[5])
 keep({ id = who, seq = 0, closed = 0, parked = 0, lasted = 0, seen = now, going = false, generation = generation, grants = '' })
 
 if tonumber(generation) > tonumber(call('HGET', META, 'newest') or -1) then

@@ -33,8 +33,23 @@ local jobs = once(function()
     return { NOTOKEN, NONE, 0, 0, 0, 0, 0, false, 0, false, '', '', '' }
   end
 
+  -- starve lists a job that is interrupted again and again, until it gets on or ends.
+  local some
+  local function starve(id, fruitless)
+    if POLICY.starving > 0 and fruitless >= POLICY.starving then
+      some = true
+      call('ZADD', STARVING, 'NX', int(now), id)
+    else
+      if some == nil then some = call('EXISTS', STARVING) == 1 end
+      if some then call('ZREM', STARVING, id) end
+    end
+  end
+
   -- Deliveries are the claims that ended or expired.
-  local function store(id, s) call('HSET', STATE, id, cmsgpack.pack(s)) end
+  local function store(id, s, over)
+    call('HSET', STATE, id, cmsgpack.pack(s))
+    starve(id, over and 0 or s[FRUITLESS])
+  end
 
   -- A claim: token, "c" when an operator wants the job cancelled, its holder and generation.
   local function parts(claim)
@@ -80,6 +95,18 @@ local jobs = once(function()
     return false
   end
 
+  -- placed reports whether a job waits somewhere. Those that nobody has claimed yet are in
+  -- READY, in their order.
+  local function placed(id)
+    if call('ZSCORE', RANKED, id) or call('ZSCORE', DELAYED, id) or call('ZSCORE', DEAD, id) or call('ZSCORE', QUARANTINED, id) then
+      return true
+    end
+    local first = call('LINDEX', READY, 0)
+    if first and tonumber(id) >= tonumber(first) and tonumber(id) <= tonumber(call('LINDEX', READY, -1)) then return true end
+    local record = call('EXISTS', ASIDE) == 1 and call('HGET', DATA, id)
+    return record and call('ZSCORE', ASIDE, asideAs(id, record)) and true or false
+  end
+
   -- free lets go of the unique key of a job that ended, unless it was taken for a period.
   local function free(id)
     local key = call('HGET', UNIQUE, 'j' .. id)
@@ -95,6 +122,7 @@ local jobs = once(function()
     call('HDEL', STATE, id)
     call('HDEL', CLAIMS, id)
     if call('EXISTS', UNIQUE) == 1 then free(id) end
+    starve(id, 0)
     ended(id, tok, verb)
   end
 
@@ -122,7 +150,7 @@ local jobs = once(function()
   end
 
   local function bury(id, s, why)
-    store(id, s)
+    store(id, s, true)
     call('ZADD', DEAD, int(now), id)
     count('dead')
     count('dead:' .. why)
@@ -158,7 +186,7 @@ local jobs = once(function()
     fruitless(s)
     count(reason == CUT and 'cut' or 'expired')
     if POLICY.quarantines then
-      store(id, s)
+      store(id, s, true)
       call('ZADD', QUARANTINED, int(now), id)
       count('quarantined')
     elseif POLICY.poison > 0 and s[POISON] >= POLICY.poison then
@@ -219,7 +247,7 @@ local jobs = once(function()
     if ran then s[PRIOR], s[WHY] = tok, reason end
     if verb == QUARANTINE then
       if not leased then unplace(id) end
-      store(id, s)
+      store(id, s, true)
       call('ZADD', QUARANTINED, int(now), id)
       count('quarantined')
     elseif verb == FAIL then
@@ -257,7 +285,8 @@ local jobs = once(function()
   end
 
   return { policy = POLICY, place = place, load = load, store = store, parts = parts, asideAs = asideAs, endedAs = endedAs,
-    closedAs = closedAs, unplace = unplace, free = free, cancel = cancel, ready = ready, expire = expire, sweep = sweep,
-    settle = settle, eachGrant = eachGrant, ACK = ACK, NONE = NONE, RELEASE = RELEASE, WITHDRAWN = WITHDRAWN,
-    FAILURES = FAILURES, CLASS = CLASS, MESSAGE = MESSAGE, BUILD = BUILD, PRIOR = PRIOR, WHY = WHY, DELIVERIES = DELIVERIES, CURSOR = CURSOR, TOKEN = TOKEN, POISON = POISON, FRUITLESS = FRUITLESS }
+    closedAs = closedAs, unplace = unplace, placed = placed, free = free, cancel = cancel, ready = ready, expire = expire,
+    sweep = sweep, settle = settle, eachGrant = eachGrant, ACK = ACK, NONE = NONE, RELEASE = RELEASE, WITHDRAWN = WITHDRAWN,
+    FAILURES = FAILURES, CLASS = CLASS, MESSAGE = MESSAGE, BUILD = BUILD, PRIOR = PRIOR, WHY = WHY, DELIVERIES = DELIVERIES,
+    CURSOR = CURSOR, TOKEN = TOKEN, POISON = POISON, FRUITLESS = FRUITLESS }
 end)

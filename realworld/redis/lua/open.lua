@@ -1,6 +1,7 @@
 -- open: agree on the schema and on the number and the partitions of a queue. KEYS: queues.
 -- ARGV: schema, name, the number to begin the search with, partitions.
--- Returns the schema of what is stored, the queue's number, and its partitions.
+-- Returns the schema of what is stored, the queue's number (0 when there are no more), and its
+-- partitions; the schema alone when this build cannot work on it.
 
 local QUEUES = KEYS[1]
 local schema = redis.call('HGET', QUEUES, 'schema')

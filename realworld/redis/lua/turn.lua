@@ -53,7 +53,10 @@ if acks > 0 then
     call('HDEL', CLAIMS, unpack(good))
     call('HDEL', DATA, unpack(good))
     if special then
-      if call('EXISTS', STATE) == 1 then call('HDEL', STATE, unpack(good)) end
+      if call('EXISTS', STATE) == 1 then
+        call('HDEL', STATE, unpack(good))
+        call('ZREM', STARVING, unpack(good))
+      end
       if call('EXISTS', UNIQUE) == 1 then
         for i = 1, n do jobs().free(good[i]) end
       end
