@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -82,6 +83,31 @@ func BenchmarkStepCycle(b *testing.B) {
 			for b.Loop() {
 				token++
 				now = cycle(m, now, token, fx)
+			}
+		})
+	}
+}
+
+// BenchmarkStepBusy is one whole job while all the other slots are taken.
+func BenchmarkStepBusy(b *testing.B) {
+	for _, slots := range []int{1, 10, 100, 1000} {
+		b.Run("slots="+strconv.Itoa(slots), func(b *testing.B) {
+			m, fx, now := warm(slots)
+			step := func(ev Event) {
+				fx.Reset()
+				m.Step(now, ev, fx)
+			}
+			for i := range slots {
+				step(GrantedJob(0, m.requests[0].seq, JobKey(i+1), 1, 0, 1, 0))
+			}
+			step(ClaimClosed(0, m.requests[0].seq, OK, 0))
+			b.ReportAllocs()
+			for job := JobKey(slots); b.Loop(); job++ {
+				now = now.Add(Microsecond)
+				step(Returned(slots-1, ReturnedNil, true))
+				step(Settled(slots-1, job, 1, OK))
+				step(GrantedJob(0, m.requests[0].seq, job+1, 1, 0, 1, 0))
+				step(ClaimClosed(0, m.requests[0].seq, OK, 0))
 			}
 		})
 	}

@@ -10,14 +10,17 @@ func (m *Machine) asks() bool {
 // ask sends one claim request per queue that has none out and whose backoff is over, for as
 // many jobs as there are free slots.
 func (m *Machine) ask(now Instant, fx *Effects) {
-	free := m.free()
-	if free == 0 {
-		return
-	}
+	free := int32(-1) // not counted yet
 	for q := range m.requests {
 		r := &m.requests[q]
 		if r.state != RequestNone || r.due > now {
 			continue
+		}
+		if free < 0 {
+			free = m.free()
+		}
+		if free == 0 {
+			return
 		}
 		r.seq++
 		r.state, r.sent, r.want, r.granted, r.tries, r.handedBack = RequestAsked, now, free, 0, 0, false

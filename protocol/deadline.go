@@ -48,6 +48,57 @@ func (m *Machine) next(now Instant) due {
 	return best
 }
 
+// soonest returns the instant of the earliest armed deadline. It is next without the
+// question which one that is: nothing is due after nearly every step, and then only the
+// instant matters. A test holds the two to each other.
+func (m *Machine) soonest() Instant {
+	at := Never
+	switch m.phase {
+	case PhaseBooting:
+		return m.retryAt
+	case PhaseGone:
+		return Never
+	case PhaseServing, PhaseQuiet:
+		at = m.wedgedAt()
+	case PhaseDraining, PhaseCancelling:
+		at = min(m.budget.undoBy, m.judgeAt)
+	}
+	at = min(at, m.budget.settleBy, m.renewAt, m.settleAt)
+	free, stopping := false, m.phase.Stopping()
+	for i := range m.slots {
+		switch s := &m.slots[i]; s.state {
+		case SlotFree:
+			free = true
+		case SlotRunning:
+			at = min(at, s.trust)
+			kind := &m.cfg.Kinds[s.kind]
+			if s.missed >= 2 && !m.deviates(deviation.NeverDistrusts) {
+				at = min(at, s.trust.Add(-kind.Gap))
+			}
+			if kind.Timeout > 0 {
+				at = min(at, s.started.Add(kind.Timeout))
+			}
+			if stopping {
+				at = min(at, m.cancelAt(s.kind))
+			}
+		case SlotCancelled:
+			at = min(at, s.trust)
+		case SlotUndoing:
+			if !s.has(lost) {
+				at = min(at, s.trust)
+			}
+			at = min(at, s.mark, m.budget.undoBy)
+		}
+	}
+	asks := free && m.asks()
+	for q := range m.requests {
+		if r := &m.requests[q]; r.state != RequestNone || asks {
+			at = min(at, r.due)
+		}
+	}
+	return at
+}
+
 // armed visits every deadline that the machine's state asks for; those at Never are not
 // armed after all.
 func (m *Machine) armed(visit func(due)) {

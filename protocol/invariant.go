@@ -12,26 +12,44 @@ func (m *Machine) mustHold() {
 	if m.phase == PhaseGone && m.wake != Never {
 		m.broken("a deadline is armed in Gone", NoSlot)
 	}
+	allowed := slotsAllowed(m.phase)
 	for i := range m.slots {
 		s := &m.slots[i]
-		switch s.state {
-		case SlotFree:
-			if s.token != 0 || s.flags != 0 {
-				m.broken("a free slot holds a claim", i)
-			}
-		case SlotRunning:
-			if m.phase == PhaseBooting || m.phase >= PhaseSettling {
-				m.broken("a handler runs that was not told to stop", i)
-			}
-		case SlotLeaked:
-			if m.phase != PhaseGone {
-				m.broken("a slot leaked before the end", i)
-			}
-		default:
-			if m.phase == PhaseBooting {
-				m.broken("a slot is taken before the worker was registered", i)
-			}
+		if allowed&(1<<s.state) == 0 {
+			m.broken(misplaced(s.state), i)
 		}
+		if s.state == SlotFree && (s.token != 0 || s.flags != 0) {
+			m.broken("a free slot holds a claim", i)
+		}
+	}
+}
+
+// slotsAllowed returns the slot states that a phase allows, one bit each: no slot is taken
+// before the worker was registered, every handler was told to stop or has returned before
+// the last answers are awaited, and slots leak at the end and no earlier.
+func slotsAllowed(p Phase) uint {
+	const taken = 1<<SlotCancelled | 1<<SlotUndoing | 1<<SlotSettling | 1<<SlotZombie
+	switch p {
+	case PhaseBooting:
+		return 1 << SlotFree
+	case PhaseSettling:
+		return 1<<SlotFree | taken
+	case PhaseGone:
+		return 1<<SlotFree | taken | 1<<SlotLeaked
+	default:
+		return 1<<SlotFree | taken | 1<<SlotRunning
+	}
+}
+
+// misplaced says what is wrong about a slot state that its phase excludes.
+func misplaced(s SlotState) string {
+	switch {
+	case s == SlotRunning:
+		return "a handler runs that was not told to stop"
+	case s == SlotLeaked:
+		return "a slot leaked before the end"
+	default:
+		return "a slot is taken before the worker was registered"
 	}
 }
 

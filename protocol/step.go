@@ -72,12 +72,11 @@ func (m *Machine) apply(now Instant, ev Event, fx *Effects) {
 func (m *Machine) settleDown(now Instant, fx *Effects) {
 	for {
 		m.advance(now, fx)
-		d := m.next(now)
-		if d.at > now {
-			m.wake = d.at
+		if at := m.soonest(); at > now {
+			m.wake = at
 			return
 		}
-		m.fire(now, d, fx)
+		m.fire(now, m.next(now), fx)
 	}
 }
 

@@ -166,11 +166,16 @@ func (d *driver) watch(t *rapid.T, phase Phase) {
 	if d.m.phase == PhaseGone && phase == PhaseGone && len(d.fx.All()) > 0 {
 		t.Fatalf("a worker that was gone asked for %v", d.fx.All())
 	}
+	soonest := Never
 	d.m.armed(func(at due) {
+		soonest = min(soonest, at.at)
 		if at.at != Never && !armedInPhase[d.m.phase][at.kind] {
 			t.Fatalf("%s is armed in %v", deadlineNames[at.kind], d.m.phase)
 		}
 	})
+	if at := d.m.soonest(); at != soonest {
+		t.Fatalf("the soonest deadline is at %v, and the machine looks again at %v", soonest, at)
+	}
 	// A claim that can be kept alive is kept alive.
 	for i := range d.m.slots {
 		if s := &d.m.slots[i]; s.renewable() && d.m.phase != PhaseGone && (d.m.renewAt <= d.now || d.m.renewAt > d.now.Add(d.cfg.Heartbeat)) {
