@@ -26,6 +26,10 @@ var table = []row{
 		why: "people embed the worker: each further import is one more in their binaries",
 	},
 	{
+		pkg: "protocol/worker/handlertest", ours: []string{"protocol", "protocol/worker"},
+		why: "it rehearses handlers without a broker, so that testing one costs no dependency",
+	},
+	{
 		pkg: "internal/deviation",
 		why: "a deviation is one bit; the rule that reads it says what it means",
 	},
@@ -192,7 +196,7 @@ var rules = []rule{
 	},
 	{
 		from: []string{"..."}, except: []string{"model/brokertest"},
-		to:  []string{"github.com/stretchr/testify", "pgregory.net/rapid", "github.com/cockroachdb/datadriven"},
+		to:  []string{"github.com/stretchr/testify", "pgregory.net/rapid", "github.com/cockroachdb/datadriven", "go.uber.org/goleak"},
 		why: "what tests need must not end up in anybody's binary",
 	},
 	{

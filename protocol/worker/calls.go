@@ -3,16 +3,34 @@ package worker
 import (
 	"context"
 	"errors"
-	"sync"
+	"fmt"
+	"runtime/debug"
 
 	"github.com/quiesce/quiesce/protocol"
 )
 
 // Every call of the broker is one attempt with a limit. Its answer becomes events; an error
-// becomes the code Unknown, since the call may have been carried out all the same.
+// becomes the code Unknown, since the call may have been carried out all the same. Calls are
+// made in goroutines that nobody waits for: one that never comes back is silence, for which
+// the machine has its own deadlines.
+
+// ErrBadAnswer reports an answer that contradicts what the broker was asked. It counts as
+// no answer at all.
+var ErrBadAnswer = errors.New("worker: the broker's answer makes no sense")
 
 func (w *Worker) limited(d protocol.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(w.calls, duration(d))
+}
+
+// attempt makes a call of the broker. A panic in it is an error: the claims of a process
+// must not hang on a client's defect.
+func attempt[T any](f func() (T, error)) (answer T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("worker: panic in the broker: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return f()
 }
 
 func codeOfError(err error) protocol.Code {
@@ -26,20 +44,11 @@ func codeOfError(err error) protocol.Code {
 	}
 }
 
-func (w *Worker) callRegister() {
+func (w *Worker) callGoing(incarnation uint64, queue string) {
 	ctx, cancel := w.limited(w.cfg.Reply)
 	defer cancel()
-	n, err := w.broker.Register(ctx, w.life)
+	_, err := attempt(func() (struct{}, error) { return struct{}{}, w.broker.Going(ctx, incarnation, queue) })
 	if err != nil {
-		w.log.Warn("could not register", "error", err)
-	}
-	w.post(protocol.RegisteredAs(n, codeOfError(err)))
-}
-
-func (w *Worker) callGoing(incarnation uint64, e protocol.Effect) {
-	ctx, cancel := w.limited(w.cfg.Reply)
-	defer cancel()
-	if err := w.broker.Going(ctx, incarnation, w.opt.Queues[e.Queue]); err != nil {
 		w.log.Debug("could not say that this worker is going", "error", err)
 	}
 }
@@ -54,12 +63,12 @@ func (w *Worker) startClaim(e protocol.Effect) {
 	w.claims[e.Queue] = cancel
 	req := ClaimRequest{
 		Incarnation: w.machine.Incarnation(), Queue: w.opt.Queues[e.Queue], Seq: e.Seq, Want: int(e.Want),
-		Park: duration(w.cfg.Park), Kinds: w.mux.versions(),
+		Park: duration(w.cfg.Park), Kinds: w.mux.versions,
 	}
 	go func() {
 		defer cancel()
-		answer, err := w.broker.Claim(ctx, req)
-		if errors.Is(ctx.Err(), context.Canceled) && err != nil {
+		answer, err := attempt(func() (ClaimAnswer, error) { return w.broker.Claim(ctx, req) })
+		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 			return // replaced or withdrawn: its answer does not count any more
 		}
 		w.postClaim(e, answer, err)
@@ -68,13 +77,19 @@ func (w *Worker) startClaim(e protocol.Effect) {
 
 // postClaim hands a claim answer to the machine: what was granted, then the end of it.
 func (w *Worker) postClaim(e protocol.Effect, answer ClaimAnswer, err error) {
-	parked := protocol.Duration(answer.Parked)
-	events := make([]protocol.Event, 0, len(answer.Grants)+1)
-	for _, g := range answer.Grants {
-		events = append(events, protocol.GrantedJob(int(e.Queue), e.Seq, g.Job, g.Token, protocol.Kind(w.mux.find(g.Kind)), g.Version, parked))
+	if err != nil {
+		w.log.Warn("could not claim", "queue", w.opt.Queues[e.Queue], "error", err)
+		answer.Grants = nil
+	}
+	grants := answer.Grants
+	parked := protocol.Duration(max(answer.Parked, 0))
+	events := make([]protocol.Event, 0, len(grants)+1)
+	for i := range grants {
+		g := &grants[i]
+		events = append(events, protocol.GrantedJob(int(e.Queue), e.Seq, g.Job, g.Token, w.mux.kindOf(g.Kind), g.Version, parked))
 	}
 	events = append(events, protocol.ClaimClosed(int(e.Queue), e.Seq, codeOfError(err), parked))
-	w.send(message{events: events, grants: answer.Grants})
+	w.send(message{events: events, grants: grants})
 }
 
 func (w *Worker) startWithdraw(e protocol.Effect) {
@@ -85,7 +100,7 @@ func (w *Worker) startWithdraw(e protocol.Effect) {
 	go func() {
 		ctx, cancel := w.limited(w.cfg.Reply)
 		defer cancel()
-		jobs, err := w.broker.Withdraw(ctx, incarnation, w.opt.Queues[e.Queue], e.Seq)
+		jobs, err := attempt(func() (int, error) { return w.broker.Withdraw(ctx, incarnation, w.opt.Queues[e.Queue], e.Seq) })
 		code := codeOfError(err)
 		if code == protocol.Refused {
 			code = protocol.OK // a broker that knows of no such request has nothing to give back
@@ -94,82 +109,56 @@ func (w *Worker) startWithdraw(e protocol.Effect) {
 	}()
 }
 
-func (w *Worker) callSave(r Renewal, e protocol.Effect) {
+func (w *Worker) callSave(r Renewal, e protocol.Effect, cargo []*Job) {
 	ctx, cancel := w.limited(w.cfg.Reply)
 	defer cancel()
-	code, err := w.broker.Save(ctx, r)
+	code, err := attempt(func() (protocol.Code, error) { return w.broker.Save(ctx, r) })
 	if err != nil {
 		code = protocol.Unknown
 	}
-	w.post(protocol.Saved(int(e.Slot), e.Job, e.Token, code, e.At, e.Cursor))
+	w.send(message{events: []protocol.Event{protocol.Saved(int(e.Slot), e.Job, e.Token, code, e.At, e.Cursor)}, cargo: cargo})
 }
 
-func (w *Worker) sendRenewals(items []Renewal, effects []protocol.Effect) {
+func (w *Worker) sendRenewals(l load[Renewal]) {
 	ctx, cancel := w.limited(w.cfg.Reply)
 	defer cancel()
-	codes, err := w.broker.Renew(ctx, items)
-	events := make([]protocol.Event, len(effects))
-	for i, e := range effects {
+	codes, err := w.codes(ctx, len(l.items), "renew", func() ([]protocol.Code, error) { return w.broker.Renew(ctx, l.items) })
+	events := make([]protocol.Event, len(l.effects))
+	for i, e := range l.effects {
 		events[i] = protocol.Renewed(int(e.Slot), e.Job, e.Token, codeAt(codes, i, err), e.At, e.Cursor)
 	}
-	w.post(events...)
+	w.send(message{events: events, cargo: l.cargo})
 }
 
-func (w *Worker) sendSettlements(items []Settlement, effects []protocol.Effect) {
+func (w *Worker) sendSettlements(l load[Settlement]) {
 	ctx, cancel := w.limited(w.cfg.Reply)
 	defer cancel()
-	codes, err := w.broker.Settle(ctx, items)
-	if err != nil {
-		w.log.Warn("could not settle", "claims", len(items), "error", err)
-	}
-	events := make([]protocol.Event, len(effects))
-	for i, e := range effects {
+	codes, err := w.codes(ctx, len(l.items), "settle", func() ([]protocol.Code, error) { return w.broker.Settle(ctx, l.items) })
+	events := make([]protocol.Event, len(l.effects))
+	for i, e := range l.effects {
 		events[i] = protocol.Settled(int(e.Slot), e.Job, e.Token, codeAt(codes, i, err))
 	}
 	w.post(events...)
 }
 
+// codes makes a call that is answered with one code for each of n claims.
+func (w *Worker) codes(ctx context.Context, n int, verb string, f func() ([]protocol.Code, error)) ([]protocol.Code, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err // the worker has left: nothing is sent any more
+	}
+	codes, err := attempt(f)
+	if err == nil && len(codes) != n {
+		err = fmt.Errorf("%w: %d codes for %d claims", ErrBadAnswer, len(codes), n)
+	}
+	if err != nil {
+		w.log.Warn("could not "+verb, "claims", n, "error", err)
+	}
+	return codes, err
+}
+
 func codeAt(codes []protocol.Code, i int, err error) protocol.Code {
-	if err != nil || i >= len(codes) {
+	if err != nil {
 		return protocol.Unknown
 	}
 	return codes[i]
-}
-
-// batcher sends together what gathered while the last call was out, and never waits for
-// more to come.
-type batcher[T any] struct {
-	mu      sync.Mutex
-	items   []T
-	effects []protocol.Effect
-	busy    bool
-	send    func([]T, []protocol.Effect)
-}
-
-func newBatcher[T any](send func([]T, []protocol.Effect)) *batcher[T] {
-	return &batcher[T]{send: send}
-}
-
-func (b *batcher[T]) put(item T, e protocol.Effect) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.items, b.effects = append(b.items, item), append(b.effects, e)
-	if !b.busy {
-		b.busy = true
-		go b.run()
-	}
-}
-
-func (b *batcher[T]) run() {
-	for {
-		b.mu.Lock()
-		items, effects := b.items, b.effects
-		b.items, b.effects = nil, nil
-		b.busy = len(items) > 0
-		b.mu.Unlock()
-		if len(items) == 0 {
-			return
-		}
-		b.send(items, effects)
-	}
 }

@@ -52,21 +52,17 @@ func causeError(c protocol.Cause) error {
 }
 
 // PanicError is what a handler's panic is recorded as.
-type PanicError struct{ Value any }
+type PanicError struct {
+	Value any
+	Stack []byte
+}
 
 func (e *PanicError) Error() string { return fmt.Sprintf("worker: handler panicked: %v", e.Value) }
 
-var errGoexit = errors.New("worker: the handler ended its goroutine without returning")
-
-// ExitError says with which status a worker's process should exit.
-type ExitError struct{ Status int }
-
-func (e *ExitError) Error() string {
-	what := map[int]string{
-		protocol.ExitRefused:   "refused by the broker, or broken",
-		protocol.ExitLeaked:    "a handler did not return",
-		protocol.ExitUnsettled: "the broker did not answer for every claim",
-		protocol.ExitAtOnce:    "told to exit at once",
-	}[e.Status]
-	return fmt.Sprintf("worker: exit status %d: %s", e.Status, what)
+// Unwrap returns the value of the panic if it was an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
 }
+
+var errGoexit = errors.New("worker: the handler ended its goroutine without returning")

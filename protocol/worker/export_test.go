@@ -9,4 +9,4 @@ import "github.com/quiesce/quiesce/protocol"
 func (w *Worker) Config() *protocol.Config { return w.cfg }
 
 // OnCommit adds a hook that makes something final.
-func (s *Scope) OnCommit(commit func() error) { s.add(hook{commit: commit}) }
+func (s *Scope) OnCommit(commit func() error) { _ = s.add(hook{commit: commit}) }

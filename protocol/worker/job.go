@@ -9,7 +9,8 @@ import (
 	"github.com/quiesce/quiesce/protocol"
 )
 
-// Job is one execution of a job, as its handler sees it.
+// Job is one execution of a job, as its handler sees it. Its methods are safe for
+// concurrent use by the handler's goroutines.
 type Job struct {
 	Key     protocol.JobKey
 	Token   protocol.Token // to be carried by every write that must not come from a zombie
@@ -17,51 +18,94 @@ type Job struct {
 	Version uint16
 	Payload []byte
 	Cursor  []byte // where an earlier execution had saved its progress; nil is nowhere
-	Prior   Prior
+	Prior   Prior  // the execution before this one, so that its leavings can be found
 	Scope   *Scope
 
-	w        *Worker
-	slot     int
-	draining chan struct{}
-	lost     atomic.Bool
+	on    stage
+	slot  int
+	kind  protocol.Kind
+	scope Scope
+	back  returned
+	lost  atomic.Bool
 
 	saving   sync.Mutex // held while a save is handed over, so that none comes after the return
-	finished bool
+	returned bool
 
 	committing sync.Mutex // segments are committed one by one
 
-	mu        sync.Mutex
-	saves     []save
-	handle    protocol.Cursor // of the newest save
-	lastCheck protocol.Instant
-	longest   protocol.Duration
+	mu       sync.Mutex
+	softened bool
+	draining chan struct{} // made when somebody asks for it
+	progress progress
+	checks   int
+	checked  protocol.Instant  // the last check for cancellation
+	longest  protocol.Duration // between two checks
+	told     protocol.Instant  // when it was cancelled, or Never
+	paths    []string          // made in the file system, for rehearsals
 }
 
-// save is a cursor that the broker may not have yet.
-type save struct {
-	handle protocol.Cursor
-	cursor []byte
-	hooks  int // of the scope, when it was made
-	stored chan struct{}
+// stage is what a job runs on: a worker, or a rehearsal.
+type stage interface {
+	now() protocol.Instant
+	timer(at protocol.Instant) Timer
+	saveAsked(*Job)
+	reached(*Job, Point)
+	track(path string) (untrack func() error, err error)
+}
+
+// newJob makes a job of a grant.
+func newJob(g *Grant, on stage, now protocol.Instant) *Job {
+	j := &Job{
+		Key: g.Job, Token: g.Token, Kind: g.Kind, Version: g.Version, Payload: g.Payload, Cursor: g.Cursor, Prior: g.Prior,
+		on: on, checked: now, told: protocol.Never,
+	}
+	j.scope.job = j
+	j.Scope = &j.scope
+	return j
 }
 
 // Draining is closed when the worker begins to drain: a handler that can come to a good end
 // soon should. It is not a cancellation.
-func (j *Job) Draining() <-chan struct{} { return j.draining }
+func (j *Job) Draining() <-chan struct{} {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.draining == nil {
+		j.draining = make(chan struct{})
+		if j.softened {
+			close(j.draining)
+		}
+	}
+	return j.draining
+}
+
+// soften gives the handler its first notice.
+func (j *Job) soften() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.softened && j.draining != nil {
+		close(j.draining)
+	}
+	j.softened = true
+}
 
 // Held reports whether the worker still trusts its claim. It may change at any moment.
 func (j *Job) Held() bool { return !j.lost.Load() }
 
-// Sleep waits, and returns early with the cause when ctx is cancelled.
+// Sleep waits, and returns early with the cause when ctx is cancelled. It counts as a check
+// for cancellation throughout.
 func (j *Job) Sleep(ctx context.Context, d time.Duration) error {
+	j.on.reached(j, AtSleep)
 	j.check()
-	t := time.NewTimer(d)
+	defer j.restart()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	t := j.on.timer(j.on.now().Add(protocol.Duration(d)))
 	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-t.C:
-		j.check()
+	case <-t.C():
 		return nil
 	}
 }
@@ -69,6 +113,7 @@ func (j *Job) Sleep(ctx context.Context, d time.Duration) error {
 // Checkpoint returns the cause when ctx is cancelled, and nil otherwise. The time between
 // two checks is measured: it bounds how fast a drain can be.
 func (j *Job) Checkpoint(ctx context.Context) error {
+	j.on.reached(j, AtCheckpoint)
 	j.check()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -76,100 +121,43 @@ func (j *Job) Checkpoint(ctx context.Context) error {
 	return nil
 }
 
+// check takes in that the handler looks whether it is cancelled.
 func (j *Job) check() {
-	now := j.w.clock.Now()
+	now := j.on.now()
 	j.mu.Lock()
-	j.longest = max(j.longest, now.Sub(j.lastCheck))
-	j.lastCheck = now
+	j.checks++
+	j.longest = max(j.longest, now.Sub(j.checked))
+	j.checked = now
 	j.mu.Unlock()
 }
 
-// Save keeps progress: the next execution starts with this cursor, and what the scope has
-// made so far is committed once the broker has it. It travels with the next renewal. The
-// cursor belongs to the worker afterwards.
-func (j *Job) Save(cursor []byte) { j.save(cursor, false) }
-
-// Flush saves at once and waits until the broker has the cursor. It returns ErrLeaseLost
-// when the claim is gone, and the cause when ctx is cancelled first.
-func (j *Job) Flush(ctx context.Context, cursor []byte) error {
-	stored := j.save(cursor, true)
-	select {
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-stored:
-		if j.lost.Load() {
-			return ErrLeaseLost
-		}
-		return nil
-	}
-}
-
-func (j *Job) save(cursor []byte, flush bool) <-chan struct{} {
-	if cursor == nil {
-		cursor = []byte{}
-	}
-	j.saving.Lock()
-	defer j.saving.Unlock()
-	if j.finished {
-		j.lost.Store(true)
-		never := make(chan struct{})
-		close(never)
-		return never
-	}
+// restart begins a gap anew after the time in which the handler was listening.
+func (j *Job) restart() {
+	now := j.on.now()
 	j.mu.Lock()
-	j.handle++
-	s := save{j.handle, cursor, j.Scope.size(), make(chan struct{})}
-	j.saves = append(j.saves, s)
+	j.checked = now
 	j.mu.Unlock()
-	j.w.post(protocol.SaveCursor(j.slot, s.handle, flush))
-	return s.stored
 }
 
-// finish ends the time in which progress can be saved.
-func (j *Job) finish() {
-	j.saving.Lock()
-	j.finished = true
-	j.saving.Unlock()
+// tell takes in that the handler was cancelled.
+func (j *Job) tell(now protocol.Instant) {
+	j.mu.Lock()
+	j.told = min(j.told, now)
+	j.mu.Unlock()
 }
 
-// cursorOf returns the bytes that a handle stands for.
-func (j *Job) cursorOf(handle protocol.Cursor) []byte {
+// gap returns the longest time that the handler, which has just returned, left between two
+// checks, or took to return after it was cancelled. Of a handler that never checks only the
+// latter is known: it may be listening in a way of its own.
+func (j *Job) gap() protocol.Duration {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, s := range j.saves {
-		if s.handle == handle {
-			return s.cursor
-		}
+	switch {
+	case j.told != protocol.Never:
+		return max(j.longest, j.on.now().Sub(j.told))
+	case j.checks > 0:
+		return max(j.longest, j.on.now().Sub(j.checked))
+	default:
+		return 0
 	}
-	return nil
-}
-
-// stored takes in that the broker has a cursor: undo reaches back to it and no further.
-func (j *Job) stored(handle protocol.Cursor) error {
-	j.committing.Lock()
-	defer j.committing.Unlock()
-	j.mu.Lock()
-	hooks, k := 0, 0
-	for k < len(j.saves) && j.saves[k].handle <= handle {
-		hooks = j.saves[k].hooks
-		close(j.saves[k].stored)
-		k++
-	}
-	j.saves = j.saves[k:]
-	for i := range j.saves {
-		j.saves[i].hooks -= hooks
-	}
-	j.mu.Unlock()
-	return j.Scope.commit(hooks)
-}
-
-// forfeit takes in that the claim is lost: nothing that waits will be stored.
-func (j *Job) forfeit() {
-	j.lost.Store(true)
-	j.mu.Lock()
-	for _, s := range j.saves {
-		close(s.stored)
-	}
-	j.saves = nil
-	j.mu.Unlock()
 }

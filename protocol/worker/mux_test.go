@@ -18,7 +18,7 @@ func TestMiddlewareWrapsFromTheOutsideIn(t *testing.T) {
 	mux := NewMux()
 	mux.Use(named("a"), named("b"))
 	mux.Handle("job", func(context.Context, *Job) error { order = append(order, "handler"); return nil })
-	require.NoError(t, mux.wrapped(0)(t.Context(), nil))
+	require.NoError(t, mux.built().kinds[0].wrapped(t.Context(), nil))
 	assert.Equal(t, []string{"a", "b", "handler"}, order)
 	assert.Panics(t, func() { mux.Handle("job", nil) })
 }

@@ -86,13 +86,13 @@ func (w *Worker) beginObserved() {
 	}
 }
 
-func (w *Worker) executed(m message) {
+func (w *Worker) executed(now protocol.Instant, job *Job, back *returned) {
 	if len(w.opt.Observers) == 0 {
 		return
 	}
 	e := Execution{
-		Job: m.job.Key, Token: m.job.Token, Kind: protocol.Kind(w.mux.find(m.job.Kind)), Code: m.events[0].Code,
-		Took: w.clock.Now().Sub(w.slots[m.job.slot].started), Gap: m.job.gap(),
+		Job: job.Key, Token: job.Token, Kind: job.kind, Code: back.code,
+		Took: now.Sub(w.slots[job.slot].started), Gap: back.gap,
 	}
 	for _, o := range w.opt.Observers {
 		o.Executed(e)
@@ -106,7 +106,7 @@ func (w *Worker) endObserved(e Ending) <-chan struct{} {
 	go func() {
 		defer close(finished)
 		for _, o := range w.opt.Observers {
-			if err := runHook(context.Background(), func(context.Context) error { o.End(e); return nil }); err != nil {
+			if err := guarded(func() error { o.End(e); return nil }); err != nil {
 				w.log.Error("an observer failed at the end", "error", err)
 			}
 		}

@@ -94,7 +94,8 @@ func TestAnObserverIsToldHowALifeBeganWhatItRanAndHowItEnded(t *testing.T) {
 		var o witness
 		w := b.start("a", func(ctx context.Context, job *Job) error {
 			for range 3 {
-				if err := job.Sleep(ctx, time.Second); err != nil {
+				time.Sleep(time.Second)
+				if err := job.Checkpoint(ctx); err != nil {
 					return err
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -25,7 +26,7 @@ type Options struct {
 	Grace   time.Duration
 	Reserve time.Duration // grace/6, at least 0.5 s and at most 5 s
 
-	Lease     time.Duration // 5 m; must be what the broker grants
+	Lease     time.Duration // what the broker says it grants, else 5 m; must be what it grants
 	Heartbeat time.Duration // a third of the lease
 	Park      time.Duration // 20 s; the longest long poll
 	Reply     time.Duration // 1 s; how long any other answer may take
@@ -37,6 +38,14 @@ type Options struct {
 	Observers []Observer                  // a flight recorder, metrics
 	OnExit    []func(ctx context.Context) // run at the end, inside the exit slice of the grace
 	Clock     Clock                       // the system's, counting through suspend
+
+	Exclusive []Exclusive // resources to be held before the first claim
+	Alone     bool        // no earlier life of this seat can be running: a kernel lock proved it
+
+	// Track, if set, is told of each file and directory that a scope makes, so that the next
+	// life of the seat can remove what a killed one left; untrack follows when it is gone or
+	// in its place.
+	Track func(path string) (untrack func() error, err error)
 }
 
 // DefaultDriftPPM is the drift that is allowed for unless Options say otherwise: twice what
@@ -92,28 +101,59 @@ func graceFromEnvironment() (time.Duration, error) {
 	return d, nil
 }
 
-// config translates options and mux into the machine's configuration.
+// config translates options and mux into the machine's configuration, or reports everything
+// about them that cannot work.
 func (o *Options) config(mux *Mux, caps Capabilities) (*protocol.Config, error) {
 	var errs []error
-	if o.Slots < 0 {
-		errs = append(errs, fmt.Errorf("worker: slots %d must be positive", o.Slots))
+	refuse := func(bad bool, format string, args ...any) {
+		if bad {
+			errs = append(errs, fmt.Errorf("worker: "+format, args...))
+		}
 	}
-	if len(mux.kinds) == 0 {
-		errs = append(errs, errors.New("worker: the mux has no kinds; register handlers before New"))
+	refuse(o.Slots < 0, "slots %d must be positive", o.Slots)
+	refuse(len(mux.kinds) == 0, "the mux has no kinds; register handlers before New")
+	if o.Lease == 0 {
+		o.Lease = caps.Lease
+	}
+	refuse(caps.Lease > 0 && o.Lease != caps.Lease, "lease %v is not what the broker grants, %v; a worker that trusts another lease than it has runs jobs twice", o.Lease, caps.Lease)
+	for i, q := range o.Queues {
+		refuse(q == "", "queue %d has no name", i)
+		refuse(slices.Contains(o.Queues[:i], q), "queue %q is listed twice", q)
+	}
+	for _, x := range o.Exclusive {
+		refuse(x.Resource == nil || x.Threshold <= 0, "exclusive resource %q needs a port and a threshold, not %v", x.Name, x.Threshold)
 	}
 	cfg := protocol.Config{
 		Policy: o.Policy, Queues: len(o.Queues),
 		Lease: protocol.Duration(o.Lease), Heartbeat: protocol.Duration(o.Heartbeat), DriftPPM: o.DriftPPM,
 		Park: protocol.Duration(o.Park), Reply: protocol.Duration(o.Reply),
 		Grace: protocol.Duration(o.Grace), Reserve: protocol.Duration(o.Reserve), NoWithdraw: caps.NoWithdraw,
+	}.WithDefaults()
+	errs = append(errs, validate(cfg, mux)...)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
 	}
 	for _, k := range mux.kinds {
 		cfg.Kinds = append(cfg.Kinds, k.config)
 	}
-	cfg = cfg.WithDefaults()
-	errs = append(errs, cfg.Validate())
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
 	return &cfg, nil
+}
+
+// validate reports what cannot work about cfg, and then about each kind under its name: the
+// machine knows kinds by number.
+func validate(cfg protocol.Config, mux *Mux) []error {
+	if err := cfg.Validate(); err != nil {
+		return []error{err}
+	}
+	var errs []error
+	for _, k := range mux.kinds {
+		if k.config.MinVersion > k.config.MaxVersion {
+			errs = append(errs, fmt.Errorf("worker: kind %q: versions %d to %d are none; the smaller comes first", k.name, k.config.MinVersion, k.config.MaxVersion))
+		}
+		cfg.Kinds = []protocol.KindConfig{k.config}
+		if err := cfg.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("worker: kind %q: %w", k.name, err))
+		}
+	}
+	return errs
 }

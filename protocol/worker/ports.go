@@ -32,7 +32,7 @@ var ErrRefused = errors.New("worker: refused by the broker")
 
 // Broker is what a worker needs of a job queue. Every method is one attempt: retries are the
 // protocol's, so those of a client library must be off. Methods are called concurrently and
-// must return soon after ctx is done.
+// must return soon after ctx is done; one that does not is waited for by nobody.
 //
 // A broker keeps the rules of package model's reference broker: leases on its own clock,
 // tokens that grow with every claim of a job, settling guarded by the token. Package
@@ -62,7 +62,8 @@ type Broker interface {
 
 // Capabilities of a broker. The zero value can do everything.
 type Capabilities struct {
-	NoWithdraw bool // claim requests cannot be taken back
+	NoWithdraw bool          // claim requests cannot be taken back
+	Lease      time.Duration // what the broker grants; 0 when it does not know
 }
 
 // Life is one run of a process in a seat.
@@ -82,11 +83,22 @@ type ClaimRequest struct {
 	Kinds       []KindVersions // what this worker understands
 }
 
-// KindVersions is a job kind and the payload versions understood, both ends included.
+// KindVersions is a job kind, the payload versions understood, both ends included, and what
+// the broker is to do when the lease of a claim granted to this request runs out.
 type KindVersions struct {
 	Kind     string
 	Min, Max uint16
+	OnExpiry Expiry
 }
+
+// Expiry is what becomes of a job whose lease ran out under its holder.
+type Expiry uint8
+
+// Answers to an expiry.
+const (
+	Redeliver          Expiry = iota // it is claimable again
+	QuarantineOnExpiry               // it is parked: nobody knows how much of it was done
+)
 
 // ClaimAnswer is what a request was granted.
 type ClaimAnswer struct {

@@ -12,6 +12,19 @@ import (
 	"github.com/quiesce/quiesce/protocol"
 )
 
+// nowhere is a stage without a worker.
+type nowhere struct{ Clock }
+
+func (nowhere) now() protocol.Instant              { return 0 }
+func (n nowhere) timer(at protocol.Instant) Timer  { return n.NewTimer(at) }
+func (nowhere) saveAsked(*Job)                     {}
+func (nowhere) reached(*Job, Point)                {}
+func (nowhere) track(string) (func() error, error) { return untracked, nil }
+
+func scopeOf(job protocol.JobKey, token protocol.Token) *Scope {
+	return newJob(&Grant{Job: job, Token: token}, nowhere{SystemClock()}, 0).Scope
+}
+
 func TestAStagedFileAppearsWholeOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out")
@@ -22,7 +35,7 @@ func TestAStagedFileAppearsWholeOrNotAtAll(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, f.Close())
 	}
-	aborted := newScope(1, 1)
+	aborted := scopeOf(1, 1)
 	write(aborted)
 	code, err := aborted.undo(t.Context())
 	require.NoError(t, err)
@@ -31,9 +44,9 @@ func TestAStagedFileAppearsWholeOrNotAtAll(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, left)
 
-	finished := newScope(1, 2)
+	finished := scopeOf(1, 2)
 	write(finished)
-	require.NoError(t, finished.commit(finished.size()))
+	require.NoError(t, finished.commitAll())
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Equal(t, "done", string(content))
@@ -45,7 +58,7 @@ func TestHooksRunLastInFirstOutAndSharedOnesOnlyWhileTheClaimIsHeld(t *testing.T
 		return func(context.Context) error { order = append(order, s); return nil }
 	}
 	fill := func() *Scope {
-		s := newScope(1, 1)
+		s := scopeOf(1, 1)
 		s.OnAbort(say("first"))
 		s.OnAbortShared(say("shared"))
 		_, err := Acquire(s, func() (int, func() error, error) {
@@ -76,6 +89,6 @@ func TestHooksRunLastInFirstOutAndSharedOnesOnlyWhileTheClaimIsHeld(t *testing.T
 	assert.Equal(t, []string{"lease", "shared", "first"}, order, "one hook that fails does not keep the others from running")
 
 	order = nil
-	require.NoError(t, fill().commit(3))
+	require.NoError(t, fill().commitAll())
 	assert.Equal(t, []string{"lease"}, order, "what was acquired is released when the job is done, too")
 }

@@ -3,9 +3,10 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
-	"math/bits"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -23,27 +24,42 @@ type Worker struct {
 	cfg    *protocol.Config
 	clock  Clock
 	log    *slog.Logger
+	life   Life
 
+	// Of the goroutine that runs Run.
 	machine protocol.Machine
 	fx      *protocol.Effects
-	life    Life
+	slots   []slot
+	claims  []context.CancelFunc // by queue: ends the request that is out
+	learned []uint32             // finished executions by kind and bucket
+	granted *Grant               // that the machine is being told of
+	holding map[claim]struct{}   // the newest claim of every slot
+	alarm   alarm
+	current stepping
+
 	mail    chan message
 	done    chan struct{}   // closed when Run leaves: nobody reads the mail any more
+	work    context.Context // what handlers and undo hooks run under; never done
 	calls   context.Context // of every call of the broker; ends with Run
 	hangUp  context.CancelFunc
-	claims  []context.CancelFunc // by queue: ends the request that is out
 	renews  *batcher[Renewal]
 	settles *batcher[Settlement]
-	slots   []slot
-	learned []uint32 // finished executions by kind and bucket
-	grants  []Grant  // of the claim answer that is being taken in
-	current stepping
-	ledger  ledger
 	used    atomic.Bool
 
+	// Read by anybody.
 	ready  atomic.Bool
 	killAt atomic.Int64
 	status atomic.Int32
+	gaps   []atomic.Int64 // by kind: the longest ever measured
+	mu     sync.Mutex
+	ledger []LedgerLine
+	boot   boot
+}
+
+// claim names a claim.
+type claim struct {
+	job   protocol.JobKey
+	token protocol.Token
 }
 
 // slot is what runs in a slot of the machine.
@@ -55,22 +71,17 @@ type slot struct {
 	err     error // what the handler returned; the cause of a Fail
 }
 
-// message is what the worker's one goroutine takes in: events, and beside them what events
-// cannot carry.
-type message struct {
-	events []protocol.Event
-	grants []Grant // of a claim answer
-	job    *Job    // of a handler that came back
-	err    error   // what it returned
-}
-
-// New returns a worker that will run the mux's handlers on the broker's jobs. Options that
-// cannot work are refused, each problem with its numbers.
+// New returns a worker that will run the mux's handlers on the broker's jobs. The mux must
+// not change any more. Options that cannot work are refused, each problem with its numbers.
 func New(broker Broker, mux *Mux, options Options) (*Worker, error) {
+	if broker == nil || mux == nil {
+		return nil, errors.New("worker: New needs a broker and a mux; the first talks to your queue, the second knows your handlers")
+	}
 	opt, err := options.withDefaults()
 	if err != nil {
 		return nil, err
 	}
+	mux = mux.built()
 	cfg, err := opt.config(mux, broker.Capabilities())
 	if err != nil {
 		return nil, err
@@ -79,18 +90,24 @@ func New(broker Broker, mux *Mux, options Options) (*Worker, error) {
 		broker: broker, mux: mux, opt: opt, cfg: cfg, clock: opt.Clock, log: opt.Logger,
 		fx:   protocol.NewEffects(opt.Slots, len(opt.Queues)),
 		life: Life{Seat: opt.Seat, Nonce: uuid.New(), Generation: opt.Generation},
-		mail: make(chan message), done: make(chan struct{}),
+		mail: make(chan message, 2*opt.Slots+8), done: make(chan struct{}),
 		claims: make([]context.CancelFunc, len(opt.Queues)),
 		slots:  make([]slot, opt.Slots), learned: make([]uint32, len(mux.kinds)*protocol.BucketsPerKind),
+		gaps: make([]atomic.Int64, len(mux.kinds)), holding: make(map[claim]struct{}, opt.Slots),
 	}
+	w.alarm.clock = w.clock
 	w.killAt.Store(int64(protocol.Never))
-	for i := range cfg.Kinds {
-		if cfg.OverlapPossible(protocol.Kind(i)) {
+	w.warnOfOverlap()
+	return w, nil
+}
+
+func (w *Worker) warnOfOverlap() {
+	for i := range w.cfg.Kinds {
+		if w.cfg.OverlapPossible(protocol.Kind(i)) {
 			w.log.Warn("two executions of a job may overlap: heartbeat and gap are too long for the lease",
-				"kind", mux.kinds[i].name, "gap", cfg.Kinds[i].Gap, "heartbeat", cfg.Heartbeat, "lease", cfg.Lease)
+				"kind", w.mux.kinds[i].name, "gap", w.cfg.Kinds[i].Gap, "heartbeat", w.cfg.Heartbeat, "lease", w.cfg.Lease)
 		}
 	}
-	return w, nil
 }
 
 // ErrUsed reports a second Run of one worker: a life is lived once.
@@ -98,18 +115,20 @@ var ErrUsed = errors.New("worker: Run was called before; make a new worker")
 
 // Run registers the worker, claims and runs jobs, and returns when it has come to rest. A
 // done ctx is a stop like any other, never a cancellation of handlers. signals carries
-// stops, quiet and resume (package realworld translates those of the operating system); it
-// may be nil.
+// stops, quiet, resume, and moves of SIGKILL (protocol.KillAt), whose instants are read on
+// the worker's clock; package realworld translates those of the operating system. It may be
+// nil, and may be closed.
 //
 // Run returns nil when nothing is held, and an *ExitError otherwise; after a stop it
-// returns by the end of the grace, whatever handlers do.
+// returns by the end of the grace, whatever handlers, hooks and broker do.
 func (w *Worker) Run(ctx context.Context, signals <-chan protocol.Event) (err error) {
 	if w.used.Swap(true) {
 		return ErrUsed
 	}
-	w.calls, w.hangUp = context.WithCancel(context.WithoutCancel(ctx))
-	w.renews = newBatcher(w.sendRenewals)
-	w.settles = newBatcher(w.sendSettlements)
+	w.work = context.WithoutCancel(ctx)
+	w.calls, w.hangUp = context.WithCancel(w.work)
+	w.renews = newBatcher(w.clock, 2*w.cfg.Reply, w.sendRenewals)
+	w.settles = newBatcher(w.clock, 2*w.cfg.Reply, w.sendSettlements)
 	defer func() {
 		p := recover()
 		if p != nil {
@@ -117,11 +136,12 @@ func (w *Worker) Run(ctx context.Context, signals <-chan protocol.Event) (err er
 			// leases do the rest.
 			w.log.Error("the protocol broke an invariant", "panic", p, "stack", string(debug.Stack()))
 			w.status.Store(protocol.ExitRefused)
-			err = &ExitError{protocol.ExitRefused}
+			err = &ExitError{Status: protocol.ExitRefused, Cause: fmt.Errorf("worker: %v", p)}
 		}
 		w.ready.Store(false)
 		close(w.done)
 		w.hangUp()
+		w.alarm.off()
 		w.abandon()
 		if p != nil {
 			w.flushBroken(p)
@@ -130,92 +150,92 @@ func (w *Worker) Run(ctx context.Context, signals <-chan protocol.Event) (err er
 	w.machine.Init(w.cfg, protocol.NewMemory(w.cfg, w.opt.Slots), seedOf(w.life.Nonce))
 	w.beginObserved()
 	w.loop(ctx, signals)
-	w.runExitHooks()
+	w.leave()
 	if st := int(w.status.Load()); st != protocol.ExitClean {
-		return &ExitError{st}
+		return &ExitError{Status: st}
 	}
 	return nil
 }
+
+// burst is how many messages are taken in before the worker looks for signals again.
+const burst = 64
 
 // loop feeds the machine until it is gone.
 func (w *Worker) loop(ctx context.Context, signals <-chan protocol.Event) {
 	stop := ctx.Done()
 	w.step(protocol.Event{Kind: protocol.Tick})
 	for w.machine.Phase() != protocol.PhaseGone {
-		var due <-chan time.Time
-		if at := w.machine.Deadline(); at != protocol.Never {
-			timer := w.clock.NewTimer(at)
-			due = timer.C()
-			w.wait(&stop, signals, due)
-			timer.Stop()
+		if w.takeInSome() {
 			continue
 		}
-		w.wait(&stop, signals, due)
-	}
-}
-
-// wait takes in the next thing that happens.
-func (w *Worker) wait(stop *<-chan struct{}, signals <-chan protocol.Event, due <-chan time.Time) {
-	select {
-	case m := <-w.mail:
-		w.takeIn(m)
-	case ev, open := <-signals:
-		if open {
+		select {
+		case m := <-w.mail:
+			w.takeIn(m)
+		case ev, open := <-signals:
+			if !open {
+				signals = nil
+				continue
+			}
 			w.teach(ev)
 			w.step(ev)
+		case <-stop:
+			stop = nil
+			ev := protocol.StopFrom(protocol.FromContext, protocol.Never)
+			w.teach(ev)
+			w.step(ev)
+		case <-w.alarm.set(w.machine.Deadline()):
+			w.alarm.off()
+			if w.clock.Now() >= w.machine.Deadline() {
+				w.step(protocol.Event{Kind: protocol.Tick})
+			}
 		}
-	case <-*stop:
-		*stop = nil
-		ev := protocol.StopFrom(protocol.FromContext, protocol.Never)
-		w.teach(ev)
-		w.step(ev)
-	case <-due:
-		w.step(protocol.Event{Kind: protocol.Tick})
 	}
 }
 
-func (w *Worker) takeIn(m message) {
-	if m.job != nil {
-		s := &w.slots[m.job.slot]
-		s.running, s.err = false, m.err
-		s.cancel(nil)
-		if m.events[0].Code == protocol.ReturnedNil {
-			w.learn(protocol.Kind(w.mux.find(m.job.Kind)), w.clock.Now().Sub(s.started))
-		}
-		w.executed(m)
-	}
-	w.grants = m.grants
-	w.step(m.events...)
-	w.grants = nil
-}
-
-// step gives events to the machine, with nothing in between, and carries out its effects.
-func (w *Worker) step(events ...protocol.Event) {
-	now := w.clock.Now()
-	for _, ev := range events {
-		w.fx.Reset()
-		w.current = stepping{now, ev, true}
-		w.machine.Step(now, ev, w.fx)
-		w.current.inside = false
-		for _, o := range w.opt.Observers {
-			o.Step(now, ev, w.fx.All(), &w.machine)
-		}
-		for _, e := range w.fx.All() {
-			w.carryOut(e)
+// takeInSome takes in what has gathered in the mailbox, and reports whether the worker is
+// gone after it.
+func (w *Worker) takeInSome() (gone bool) {
+	for range burst {
+		select {
+		case m := <-w.mail:
+			w.takeIn(m)
+			if w.machine.Phase() == protocol.PhaseGone {
+				return true
+			}
+		default:
+			return false
 		}
 	}
-	w.ready.Store(w.machine.Phase() == protocol.PhaseServing)
-	w.killAt.Store(int64(w.machine.KillAt()))
-	w.status.Store(int32(w.machine.Status()))
+	return false
 }
 
-// post puts the parts of one answer into the mailbox, unless nobody reads it any more.
-func (w *Worker) post(events ...protocol.Event) { w.send(message{events: events}) }
+// step gives an event to the machine and carries out its effects.
+func (w *Worker) step(ev protocol.Event) { w.stepAt(w.clock.Now(), ev) }
 
-func (w *Worker) send(m message) {
-	select {
-	case w.mail <- m:
-	case <-w.done:
+func (w *Worker) stepAt(now protocol.Instant, ev protocol.Event) {
+	w.fx.Reset()
+	w.current = stepping{now, ev, true}
+	w.machine.Step(now, ev, w.fx)
+	w.current.inside = false
+	for _, o := range w.opt.Observers {
+		o.Step(now, ev, w.fx.All(), &w.machine)
+	}
+	for i := range w.fx.All() {
+		w.carryOut(&w.fx.All()[i])
+	}
+	w.publish()
+}
+
+// publish shows others where the worker stands.
+func (w *Worker) publish() {
+	if ready := w.machine.Phase() == protocol.PhaseServing; ready != w.ready.Load() {
+		w.ready.Store(ready)
+	}
+	if at := int64(w.machine.KillAt()); at != w.killAt.Load() {
+		w.killAt.Store(at)
+	}
+	if st := int32(w.machine.Status()); st != w.status.Load() {
+		w.status.Store(st)
 	}
 }
 
@@ -234,22 +254,13 @@ func (w *Worker) SecondsLeft() (seconds float64, ok bool) {
 // Status returns the exit status as far as it is known.
 func (w *Worker) Status() int { return int(w.status.Load()) }
 
-// teach gives an adaptive policy what was learned about execution times, before a stop.
-func (w *Worker) teach(ev protocol.Event) {
-	if ev.Kind != protocol.StopAsked || w.cfg.Policy.Estimates == protocol.NoEstimates && w.cfg.Policy.LateClaim != protocol.RunLateClaimIfShort {
-		return
+// LongestGap returns the longest time that handlers of a kind have left between two checks
+// for cancellation, or took to return after one, since the worker was made.
+func (w *Worker) LongestGap(kind string) time.Duration {
+	if k, ok := w.mux.index[kind]; ok {
+		return time.Duration(w.gaps[k].Load())
 	}
-	for i, n := range w.learned {
-		if n > 0 {
-			w.step(protocol.Estimate(protocol.Kind(i/protocol.BucketsPerKind), i%protocol.BucketsPerKind, n))
-		}
-	}
-}
-
-// learn counts a finished execution.
-func (w *Worker) learn(kind protocol.Kind, took protocol.Duration) {
-	b := max(bits.Len64(uint64(took/protocol.Millisecond))-1, 0)
-	w.learned[int(kind)*protocol.BucketsPerKind+min(b, protocol.BucketsPerKind-1)]++
+	return 0
 }
 
 // abandon tells handlers that still run that they work for nobody.
@@ -260,27 +271,6 @@ func (w *Worker) abandon() {
 			s.cancel(ErrLeaseLost)
 		}
 	}
-}
-
-func (w *Worker) runExitHooks() {
-	ctx := context.Background()
-	if by := w.machine.ExitBy(); by != protocol.Never {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, time.Duration(max(by.Sub(w.clock.Now()), 0)))
-		defer cancel()
-	}
-	observed := w.endObserved(Ending{Status: int(w.status.Load())})
-	finished := make(chan struct{})
-	go func() {
-		defer close(finished)
-		for _, hook := range w.opt.OnExit {
-			if err := runHook(ctx, func(ctx context.Context) error { hook(ctx); return nil }); err != nil {
-				w.log.Error("an exit hook failed", "error", err)
-			}
-		}
-	}()
-	w.await(ctx, finished, "an exit hook")
-	w.await(ctx, observed, "an observer")
 }
 
 func seedOf(id uuid.UUID) uint64 {

@@ -70,6 +70,8 @@ type bench struct {
 	clock  bubbleClock
 	broker queueBroker
 	wg     sync.WaitGroup
+
+	between func(Broker) Broker // what workers get instead of the broker
 }
 
 func inBubble(t *testing.T, f func(b *bench)) {
@@ -91,18 +93,37 @@ type running struct {
 	left    chan struct{} // closed when Run has returned
 }
 
-func (b *bench) start(seat string, h Handler, change func(*Options), options ...KindOption) *running {
+// worker makes a worker without running it.
+func (b *bench) worker(seat string, h Handler, change func(*Options), options ...KindOption) *Worker {
+	b.t.Helper()
 	mux := NewMux()
 	mux.Handle("job", h, append([]KindOption{Versions(1, 1), Undo(2 * time.Second)}, options...)...)
-	opt := Options{
-		Seat: seat, Slots: 2, Grace: 20 * time.Second, Lease: 30 * time.Second, Clock: b.clock,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	}
+	return b.workerOf(mux, seat, change)
+}
+
+func (b *bench) workerOf(mux *Mux, seat string, change func(*Options)) *Worker {
+	b.t.Helper()
+	opt := Options{Seat: seat, Slots: 2, Grace: 20 * time.Second, Lease: 30 * time.Second, Clock: b.clock, Logger: quietly()}
 	if change != nil {
 		change(&opt)
 	}
-	w, err := New(b.broker, mux, opt)
+	var broker Broker = b.broker
+	if b.between != nil {
+		broker = b.between(broker)
+	}
+	w, err := New(broker, mux, opt)
 	require.NoError(b.t, err)
+	return w
+}
+
+func quietly() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+func (b *bench) start(seat string, h Handler, change func(*Options), options ...KindOption) *running {
+	b.t.Helper()
+	return b.run(b.worker(seat, h, change, options...))
+}
+
+func (b *bench) run(w *Worker) *running {
 	ctx, cancel := context.WithCancel(b.t.Context())
 	r := &running{Worker: w, signals: make(chan protocol.Event), stop: cancel, left: make(chan struct{})}
 	b.wg.Go(func() {
