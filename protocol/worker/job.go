@@ -41,7 +41,6 @@ type Job struct {
 	checked  protocol.Instant  // the last check for cancellation
 	longest  protocol.Duration // between two checks
 	told     protocol.Instant  // when it was cancelled, or Never
-	paths    []string          // made in the file system, for rehearsals
 }
 
 // stage is what a job runs on: a worker, or a rehearsal.
