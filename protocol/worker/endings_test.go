@@ -458,3 +458,64 @@ func TestAStagedFileIsInPlaceBeforeTheJobIsAcked(t *testing.T) {
 		w.term()
 	})
 }
+
+// The claim is lost while hooks run: those that touch a shared name are left out from here on.
+func TestSharedHooksThatHaveNotBegunAreLeftOutWhenTheClaimIsLostUnderTheUndo(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		var ran []string
+		hook := func(name string, takes time.Duration) func(context.Context) error {
+			return func(context.Context) error {
+				time.Sleep(takes)
+				ran = append(ran, name)
+				return nil
+			}
+		}
+		w := b.start("a", func(_ context.Context, job *Job) error {
+			job.Scope.OnAbort(hook("private", 0))
+			job.Scope.OnAbortShared(hook("shared", 0))
+			job.Scope.OnAbort(hook("slow", 35*time.Second)) // longer than the lease
+			return errors.New("no")
+		}, func(o *Options) { o.Grace = 2 * time.Minute }, Undo(time.Minute))
+		b.broker.enqueue(1, "x")
+		b.sleep(time.Second)
+		b.broker.setDown(true)
+		b.sleep(40 * time.Second)
+		assert.Equal(t, []string{"slow", "private"}, ran)
+		b.broker.setDown(false)
+		w.term()
+	})
+}
+
+// granting is a broker that knows what it grants.
+type granting struct {
+	Broker
+	lease time.Duration
+}
+
+func (b granting) Capabilities() Capabilities { return Capabilities{Lease: b.lease} }
+
+func TestNewRefusesWhatContradictsItselfByName(t *testing.T) {
+	broker := queueBroker{newBroker()}
+	defer broker.Close()
+	mux := NewMux()
+	mux.Handle("fine", works(0))
+	mux.Handle("slow", works(0), Gap(time.Minute))
+	mux.Handle("odd", works(0), Versions(3, 1))
+	_, err := New(granting{broker, time.Minute}, mux, Options{Grace: 30 * time.Second})
+	assert.ErrorContains(t, err, `kind "slow": protocol: kind 0 needs gap 1m0s + undo 1s + reserve 5s`)
+	assert.ErrorContains(t, err, `kind "odd": versions 3 to 1 are none`)
+	assert.NotContains(t, err.Error(), "fine")
+
+	_, err = New(granting{broker, time.Minute}, muxWith(works(0)), Options{
+		Grace: 30 * time.Second, Lease: 5 * time.Minute, Queues: []string{"a", "", "a"}, Slots: -1, Exclusive: []Exclusive{{Name: "volume"}},
+	})
+	for _, want := range []string{
+		"lease 5m0s is not what the broker grants, 1m0s", "queue 1 has no name", `queue "a" is listed twice`, "slots -1 must be positive",
+		`exclusive resource "volume" needs a port and a threshold`,
+	} {
+		assert.ErrorContains(t, err, want)
+	}
+	w, err := New(granting{broker, time.Minute}, muxWith(works(0)), Options{Grace: 30 * time.Second})
+	require.NoError(t, err)
+	assert.Equal(t, protocol.Minute, w.Config().Lease, "the broker knows best")
+}

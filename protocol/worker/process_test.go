@@ -186,3 +186,16 @@ func TestAProcessThatCannotWorkIsRefused(t *testing.T) {
 		}
 	})
 }
+
+func TestAWorkerThatEndsTakesTheOthersAlong(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		release := make(chan struct{})
+		wedged := b.worker("a", func(context.Context, *Job) error { <-release; return nil }, func(o *Options) { o.Slots = 1 }, Timeout(time.Second))
+		b.broker.enqueue(1, "x")
+		p := b.compose(&Process{Workers: []*Worker{wedged, b.worker("b", works(time.Second), func(o *Options) { o.Queues = []string{"other"} })}})
+		<-p.left // nobody told it to
+		assert.Equal(t, protocol.ExitLeaked, ExitStatus(p.err))
+		assert.ErrorContains(t, p.err, "a: worker: exit status 3")
+		close(release)
+	})
+}
