@@ -1,0 +1,35 @@
+package realworld
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+)
+
+// Grace is what is known before a stop about the time between it and SIGKILL: the environment
+// variable QUIESCE_GRACE (30s, or 30), which whoever deploys the worker sets, and otherwise
+// option, which whoever wrote it chose. It is an error when neither says anything, since only
+// the supervisor knows it. Once a stop comes better sources move SIGKILL: see the package.
+func Grace(option time.Duration) (time.Duration, error) {
+	v, given := os.LookupEnv("QUIESCE_GRACE")
+	switch {
+	case given:
+		return parseGrace(v)
+	case option <= 0:
+		return 0, fmt.Errorf("realworld: the grace is not known; set QUIESCE_GRACE to what the supervisor allows between SIGTERM and SIGKILL, less its preStop hook")
+	default:
+		return option, nil
+	}
+}
+
+func parseGrace(v string) (time.Duration, error) {
+	if s, err := strconv.ParseUint(v, 10, 31); err == nil && s > 0 {
+		return time.Duration(s) * time.Second, nil
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d <= 0 {
+		return 0, fmt.Errorf("realworld: QUIESCE_GRACE %q is not a grace; write for example 30s", v)
+	}
+	return d, nil
+}
