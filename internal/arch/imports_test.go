@@ -88,8 +88,25 @@ var table = []row{
 		why: "a trace is rows of instants and lengths, whoever reads them",
 	},
 	{
-		pkg: "realworld", ours: []string{"protocol"},
-		why: "the real world implements the worker's ports",
+		pkg: "realworld", ours: []string{"protocol", "protocol/worker", "realworld/internal/kin"},
+		others: []string{"github.com/coreos/go-systemd/v22", "github.com/google/uuid"},
+		why:    "signals, probes and seats of any worker; what starts processes is beside it",
+	},
+	{
+		pkg: "realworld/proc", ours: []string{"realworld/internal/kin", "realworld/internal/tree"},
+		why: "a child needs a context and a scope, and nothing of who gives them",
+	},
+	{
+		pkg: "realworld/internal/kin",
+		why: "files that children hold, whoever opened them",
+	},
+	{
+		pkg: "realworld/internal/printing", ours: []string{"protocol", "protocol/worker"},
+		why: "a broker for tests of other processes, which read what it prints",
+	},
+	{
+		pkg: "realworld/internal/tree", others: []string{"golang.org/x/sys"},
+		why: "processes and their descendants, whatever they do",
 	},
 	{
 		pkg: "realworld/redis", ours: []string{"protocol", "protocol/worker"}, others: []string{"github.com/redis/rueidis"},
