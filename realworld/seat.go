@@ -31,39 +31,26 @@ import (
 //
 // A life that ends in order removes its folder. What is left belongs to the dead.
 type Seat struct {
-	name     string
-	dir      string // DIR/SEAT
-	life     string // DIR/SEAT/LIFE
-	lock     *os.File
-	disown   func()
-	unproven []string // folders of lives that may live on, on another host
-	done     chan struct{}
-	beating  sync.WaitGroup
-	once     sync.Once
+	name    string
+	dir     string // DIR/SEAT
+	life    string // DIR/SEAT/LIFE
+	lock    *os.File
+	disown  func()
+	alone   bool // no earlier life can be running
+	done    chan struct{}
+	beating sync.WaitGroup
+	once    sync.Once
 }
 
-// SeatHeartbeat is how often a seat's holder shows that it lives. It matters only where the
-// folder is shared between hosts.
-const SeatHeartbeat = 10 * time.Second
+// A life under another kernel, which shares the folder but no lock, is left alone until it has
+// been silent for so long. It matters only on volumes that move between hosts.
+const (
+	seatHeartbeat = 10 * time.Second
+	seatSilence   = 10 * time.Minute
+)
 
 // ErrSeatTaken reports that a living process holds the seat.
 var ErrSeatTaken = errors.New("realworld: the seat is taken")
-
-// ErrStartupBackoff reports that an earlier holder of the seat may still live. Errors that
-// match it are *StartupBackoffError and say how long to wait.
-var ErrStartupBackoff = errors.New("realworld: an earlier holder of the seat may still live")
-
-// StartupBackoffError says how long it takes until an earlier holder counts as dead.
-type StartupBackoffError struct {
-	Seat string
-	Wait time.Duration
-}
-
-func (e *StartupBackoffError) Error() string {
-	return fmt.Sprintf("realworld: an earlier holder of seat %s, under another kernel, may still live; wait %v more", e.Seat, e.Wait.Round(time.Millisecond))
-}
-
-func (e *StartupBackoffError) Is(target error) bool { return target == ErrStartupBackoff }
 
 // lifeFile is what life.json holds.
 type lifeFile struct {
@@ -110,24 +97,30 @@ func (s *Seat) taken() error {
 	return fmt.Errorf("%w: %s in %s", ErrSeatTaken, s.name, s.dir)
 }
 
-// moveIn clears up after the dead and makes this life's folder.
+// moveIn makes this life's folder and clears up after the dead.
 func (s *Seat) moveIn() error {
-	for _, life := range s.lives() {
-		if !s.dead(life) {
-			s.unproven = append(s.unproven, life)
-			continue
-		}
-		if err := clearUp(life); err != nil {
-			return err
-		}
-	}
+	earlier := s.lives()
 	s.life = filepath.Join(s.dir, uuid.NewString())
 	for _, sub := range []string{"tmp", "made"} {
 		if err := os.MkdirAll(filepath.Join(s.life, sub), 0o700); err != nil {
 			return err
 		}
 	}
-	return s.show()
+	if err := s.show(); err != nil {
+		return err
+	}
+	s.alone = true
+	for _, life := range earlier {
+		dead := s.dead(life)
+		s.alone = s.alone && dead
+		if !dead && !s.silent(life) {
+			continue
+		}
+		if err := clearUp(life); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // lives are the folders of all lives that did not end in order.
@@ -144,6 +137,17 @@ func (s *Seat) lives() []string {
 func (s *Seat) dead(life string) bool {
 	l, err := readLife(life)
 	return errors.Is(err, os.ErrNotExist) || err == nil && l.Boot != "" && l.Boot == bootID()
+}
+
+// silent reports that a life has not shown itself for long, by the clock of whoever keeps the
+// files: this life has just written one.
+func (s *Seat) silent(life string) bool {
+	now, err := os.Stat(filepath.Join(s.life, "life.json"))
+	if err != nil {
+		return false
+	}
+	last, err := os.Stat(filepath.Join(life, "life.json"))
+	return err == nil && now.ModTime().Sub(last.ModTime()) > seatSilence
 }
 
 func readLife(life string) (lifeFile, error) {
@@ -199,43 +203,10 @@ func (s *Seat) Track(path string) (untrack func() error, err error) {
 	return func() error { return os.Remove(link) }, nil
 }
 
-// Exclusive returns nil when what only one holder of the seat may use can be used: every
-// earlier holder is dead, known from the kernel, or, where one ran under another kernel and
-// the folder is shared, from a silence longer than threshold. Otherwise it returns a
-// *StartupBackoffError. threshold is at least three heartbeats.
-func (s *Seat) Exclusive(threshold time.Duration) error {
-	if threshold < 3*SeatHeartbeat {
-		return fmt.Errorf("realworld: a holder that has been silent for %v may well live, since its heart beats every %v; wait at least %v", threshold, SeatHeartbeat, 3*SeatHeartbeat)
-	}
-	if err := s.show(); err != nil { // both ages are then by the clock of whoever keeps the files
-		return fmt.Errorf("realworld: seat %s: %w", s.name, err)
-	}
-	now, err := os.Stat(filepath.Join(s.life, "life.json"))
-	if err != nil {
-		return fmt.Errorf("realworld: seat %s: %w", s.name, err)
-	}
-	var wait time.Duration
-	for _, life := range s.unproven {
-		last, err := os.Stat(filepath.Join(life, "life.json"))
-		if errors.Is(err, os.ErrNotExist) {
-			continue // it has ended in order since
-		}
-		if err != nil {
-			return fmt.Errorf("realworld: seat %s: %w", s.name, err)
-		}
-		wait = max(wait, threshold-now.ModTime().Sub(last.ModTime()))
-	}
-	if wait > 0 {
-		return &StartupBackoffError{Seat: s.name, Wait: wait}
-	}
-	for _, life := range s.unproven {
-		if err := clearUp(life); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("realworld: clear up after an earlier holder of seat %s: %w", s.name, err)
-		}
-	}
-	s.unproven = nil
-	return nil
-}
+// Alone reports that no earlier life of the seat can be running, nor a child of one: the
+// kernel has said so. It is false when one ran under another kernel, on a shared volume, and
+// did not end in order. It is what worker.Options.Alone asks.
+func (s *Seat) Alone() bool { return s.alone }
 
 // show writes life.json, which is at once the heartbeat.
 func (s *Seat) show() error {
@@ -252,7 +223,7 @@ func (s *Seat) show() error {
 }
 
 func (s *Seat) beat() {
-	t := time.NewTicker(SeatHeartbeat)
+	t := time.NewTicker(seatHeartbeat)
 	defer t.Stop()
 	for {
 		select {

@@ -19,7 +19,7 @@ func TestALifeThatEndsInOrderLeavesNothing(t *testing.T) {
 	s, err := realworld.TakeSeat(t.Context(), dir, "render/0")
 	require.NoError(t, err)
 	require.DirExists(t, s.Dir())
-	require.NoError(t, s.Exclusive(time.Minute))
+	assert.True(t, s.Alone())
 	require.NoError(t, s.Close())
 	require.NoError(t, s.Close())
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
@@ -48,21 +48,17 @@ func TestTheDeadAreNotTrustedAndTheLivingNotDisturbed(t *testing.T) {
 	folder := leave(t, dir, "elsewhere", "another kernel")
 	s, err := realworld.TakeSeat(t.Context(), dir, "render/0")
 	require.NoError(t, err)
-	defer s.Close()
-	require.DirExists(t, folder, "it may live on: nothing of it is touched")
-
-	err = s.Exclusive(time.Minute)
-	require.ErrorIs(t, err, realworld.ErrStartupBackoff)
-	var backoff *realworld.StartupBackoffError
-	require.ErrorAs(t, err, &backoff)
-	assert.InDelta(t, time.Minute, backoff.Wait, float64(30*time.Second))
+	assert.False(t, s.Alone())
+	assert.DirExists(t, folder, "it may live on: nothing of it is touched")
+	require.NoError(t, s.Close())
 
 	old := time.Now().Add(-time.Hour)
 	require.NoError(t, os.Chtimes(filepath.Join(folder, "life.json"), old, old))
-	require.NoError(t, s.Exclusive(time.Minute))
+	s, err = realworld.TakeSeat(t.Context(), dir, "render/0")
+	require.NoError(t, err)
+	assert.False(t, s.Alone(), "silence is no proof")
 	assert.NoDirExists(t, folder)
-
-	assert.ErrorContains(t, s.Exclusive(time.Second), "wait at least 30s")
+	require.NoError(t, s.Close())
 }
 
 func TestWhatTheDeadMadeElsewhereIsRemoved(t *testing.T) {

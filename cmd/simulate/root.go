@@ -52,7 +52,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.compareCommand(), a.mergeCommand(), a.runCommand(), a.replayCommand(), a.curvesCommand(), a.importCommand(), a.scenariosCommand(), a.versionCommand())
+	root.AddCommand(a.compareCommand(), a.mergeCommand(), a.runCommand(), a.replayCommand(), a.curvesCommand(), a.importCommand(), a.scenariosCommand(), a.guardCommand(), a.versionCommand())
 	return root
 }
 
@@ -80,6 +80,9 @@ func (e *findingError) Error() string { return e.text }
 func (a *app) status(err error) int {
 	if err == nil {
 		return exitFine
+	}
+	if code, ok := passedOn(err); ok {
+		return code // the worker has said what there is to say
 	}
 	var (
 		stopped *stoppedError

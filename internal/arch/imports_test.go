@@ -97,6 +97,10 @@ var table = []row{
 		why: "a child needs a context and a scope, and nothing of who gives them",
 	},
 	{
+		pkg: "realworld/guard", ours: []string{"protocol/worker", "realworld/internal/tree"},
+		why: "a guard knows processes; which broker there is says the command",
+	},
+	{
 		pkg: "realworld/internal/kin",
 		why: "files that children hold, whoever opened them",
 	},

@@ -162,7 +162,7 @@ func TestADeadWorkersSeatIsFreeOnlyWhenItsChildrenAreGone(t *testing.T) {
 	require.NoError(t, err)
 	assert.Empty(t, out.rest())
 	assert.NoFileExists(t, left)
-	assert.NoError(t, seat.Exclusive(time.Minute))
+	assert.True(t, seat.Alone())
 	require.NoError(t, seat.Close())
 }
 
