@@ -155,11 +155,14 @@ func (p *process) expect(beginnings ...string) {
 	}
 }
 
-// rest reads to the end and returns what there was.
+// rest reads to the end and returns what there was, but for the word to the broker, which
+// goes its own way.
 func (p *process) rest() []string {
 	var all []string
 	for p.out.Scan() {
-		all = append(all, p.out.Text())
+		if p.out.Text() != "going" {
+			all = append(all, p.out.Text())
+		}
 	}
 	return all
 }

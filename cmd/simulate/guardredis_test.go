@@ -112,11 +112,19 @@ func TestACrashUnderAGuardCostsNoLease(t *testing.T) {
 		cmd.Stdout, cmd.Stderr = in, os.Stderr
 		require.NoError(t, cmd.Start())
 		in.Close()
+		t.Cleanup(func() {
+			if pid > 0 {
+				_ = syscall.Kill(pid, syscall.SIGKILL) // and the guard ends
+			} else {
+				_ = cmd.Process.Kill()
+			}
+			_ = cmd.Wait()
+			out.Close()
+		})
 		lines := bufio.NewScanner(out)
 		require.True(t, lines.Scan(), "no job was started")
 		_, err = fmt.Sscan(strings.TrimPrefix(lines.Text(), "started "), &pid, &reason)
 		require.NoError(t, err, lines.Text())
-		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL); _ = cmd.Wait(); out.Close() })
 		return pid, reason, cmd
 	}
 	pid, _, first := begin()
