@@ -64,7 +64,7 @@ func releaseOnRedis(server, namespace string) guard.Releaser {
 	return func(ctx context.Context, dead guard.Life) (int, error) {
 		var queues []redis.QueueConfig
 		if err := json.Unmarshal(dead.Broker, &queues); err != nil {
-			return 0, fmt.Errorf("the worker does not say how its queues are set; it must give guard.Tell its []redis.QueueConfig: %w", err)
+			return 0, fmt.Errorf("the worker does not say how its queues are set; it must give its []redis.QueueConfig to guard.Tell: %w", err)
 		}
 		b, err := redis.Open(ctx, redis.Options{URL: server, Namespace: namespace, Queues: queues})
 		if err != nil {

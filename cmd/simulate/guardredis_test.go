@@ -47,7 +47,7 @@ func redisWorker() {
 		fmt.Println(err)
 		return
 	}
-	told, err := guard.Tell(b, guardedQueue)
+	telling, err := guard.Tell(guardedQueue)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -58,7 +58,9 @@ func redisWorker() {
 		<-ctx.Done()
 		return context.Cause(ctx)
 	}, worker.Gap(100*time.Millisecond))
-	w, err := worker.New(told, mux, worker.Options{Seat: "render/0", Grace: 10 * time.Second, Lease: time.Hour})
+	w, err := worker.New(b, mux, worker.Options{
+		Seat: "render/0", Grace: 10 * time.Second, Lease: time.Hour, Observers: []worker.Observer{telling},
+	})
 	if err != nil {
 		fmt.Println(err)
 		return

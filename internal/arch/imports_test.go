@@ -97,7 +97,7 @@ var table = []row{
 		why: "a child needs a context and a scope, and nothing of who gives them",
 	},
 	{
-		pkg: "realworld/guard", ours: []string{"protocol/worker", "realworld/internal/tree"},
+		pkg: "realworld/guard", ours: []string{"protocol", "protocol/worker", "realworld/internal/tree"},
 		why: "a guard knows processes; which broker there is says the command",
 	},
 	{
