@@ -36,6 +36,10 @@ func (m *Machine) AppendCanonical(buf []byte, now Instant, ranks Ranks) []byte {
 	}
 	c.atIf(m.termGroups == 1 && now < m.termAt.Add(signalWindow), m.termAt)
 	c.atIf(now < m.doubtTo, m.doubtTo)
+	c.atIf(m.surplus > 0 && now < m.surplusTo, m.surplusTo)
+	if m.surplus > 0 && now < m.surplusTo {
+		c.num(uint64(m.surplus))
+	}
 	if m.seed != 0 {
 		c.num(m.seed)
 		c.num(uint64(m.draws))

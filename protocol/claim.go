@@ -7,8 +7,11 @@ func (m *Machine) asks() bool {
 	return m.phase == PhaseServing || m.phase == PhaseDraining && m.deviates(deviation.ClaimsAfterStop)
 }
 
+// asksNow reports whether a claim request is sent now, as far as this phase sends any.
+func (m *Machine) asksNow() bool { return m.asks() && !m.more }
+
 // ask sends one claim request per queue that has none out and whose backoff is over, for as
-// many jobs as there are free slots.
+// many jobs as there are free slots, or will be when it is answered.
 func (m *Machine) ask(now Instant, fx *Effects) {
 	free := int32(-1) // not counted yet
 	for q := range m.requests {
@@ -219,8 +222,11 @@ func (m *Machine) lateClaim() LateClaim {
 }
 
 // giveBackSurplus releases a job nobody here asked for: once, because there is no slot to
-// remember it in. Should the release be lost, the lease does its work.
+// remember it in. Should the release be lost, the lease does its work; and who exits before
+// that must not say that nothing is held.
 func (m *Machine) giveBackSurplus(ev Event, fx *Effects) {
+	m.surplus++
+	m.surplusTo = m.heldUntil(fx.now)
 	fx.put(Effect{Kind: Note, Note: SurplusReleased, Slot: NoSlot, Job: ev.Job, Token: ev.Token, Queue: ev.Queue, JobKind: ev.JobKind})
 	fx.put(Effect{Kind: Settle, Verb: Release, Reason: BecauseLate, Slot: NoSlot, Job: ev.Job, Token: ev.Token, Queue: ev.Queue, JobKind: ev.JobKind})
 }

@@ -26,6 +26,11 @@ type Config struct {
 	BusyDelay   Duration // before a job may be claimed again of which an execution still runs here
 	NoWithdraw  bool     // the broker cannot take a claim request back
 
+	// SettlesFirst: what is settled before a claim request is sent is carried out and answered
+	// before that request. Jobs are then asked for also for the slots that settle, and both
+	// travel together.
+	SettlesFirst bool
+
 	Grace   Duration // time from the stop to SIGKILL when the stop does not say it
 	Reserve Duration // the part of the grace kept for settling, flush and exit
 

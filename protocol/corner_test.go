@@ -293,3 +293,31 @@ func TestARequestGivenUpShortlyBeforeTheStopIsNotNothing(t *testing.T) {
 		require.EqualValues(t, c.status, s.m.status, "%v after", c.later)
 	}
 }
+
+// A job for which there was no slot is released once. Until the broker says so, or for a lease,
+// nobody may say that nothing is held.
+func TestASurplusIsHeldUntilItsReleaseIsAnswered(t *testing.T) {
+	for _, c := range []struct {
+		answer Code
+		later  Duration
+		status uint8
+	}{
+		{NoCode, Second, ExitUnsettled},
+		{Unknown, Second, ExitUnsettled},
+		{OK, Second, ExitClean},
+		{Stale, Second, ExitClean},
+		{NoCode, 2 * DefaultLease, ExitClean},
+	} {
+		s := newStage(1, func(c *Config) { c.Queues = 2 }).serve()
+		s.do(GrantedJob(0, s.m.requests[0].seq, 1, 10, plainKind, 1, 0), ClaimClosed(0, s.m.requests[0].seq, OK, 0))
+		s.do(GrantedJob(1, s.m.requests[1].seq, 2, 11, plainKind, 1, 0), ClaimClosed(1, s.m.requests[1].seq, OK, 0))
+		if c.answer != NoCode {
+			s.do(Settled(NoSlot, 2, 11, c.answer))
+		}
+		s.do(Event{Kind: QuietAsked}, Returned(0, ReturnedNil, true), Settled(0, 1, 10, OK))
+		s.now = s.now.Add(c.later)
+		s.do(StopBySignal(SIGTERM, Never))
+		require.Equal(t, PhaseGone, s.m.phase)
+		require.EqualValues(t, c.status, s.m.status, "%v, %v later", c.answer, c.later)
+	}
+}

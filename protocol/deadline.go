@@ -67,8 +67,8 @@ func (m *Machine) soonest() Instant {
 	free, stopping := false, m.phase.Stopping()
 	for i := range m.slots {
 		switch s := &m.slots[i]; s.state {
-		case SlotFree:
-			free = true
+		case SlotFree, SlotSettling:
+			free = free || m.comesFree(s)
 		case SlotRunning:
 			at = min(at, s.trust)
 			kind := &m.cfg.Kinds[s.kind]
@@ -90,7 +90,7 @@ func (m *Machine) soonest() Instant {
 			at = min(at, s.mark, m.budget.undoBy)
 		}
 	}
-	asks := free && m.asks()
+	asks := free && m.asksNow()
 	for q := range m.requests {
 		if r := &m.requests[q]; r.state != RequestNone || asks {
 			at = min(at, r.due)
@@ -121,7 +121,7 @@ func (m *Machine) armed(visit func(due)) {
 		m.armedForSlot(int32(i), visit)
 	}
 	for q := range m.requests {
-		if r := &m.requests[q]; r.state != RequestNone || m.asks() && m.free() > 0 {
+		if r := &m.requests[q]; r.state != RequestNone || m.asksNow() && m.free() > 0 {
 			visit(due{r.due, requestDue, int32(q)})
 		}
 	}

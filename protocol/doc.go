@@ -141,7 +141,9 @@
 // Requests. After an answer that granted something, or was parked in full, the next request
 // goes out at once, under a new id (→ Asked); after an empty one there is a backoff. A job that
 // is granted and not run still takes a Free slot, in Settling. What is beyond the number
-// asked for, or finds no Free slot, is released without one.
+// asked for, or finds no Free slot, is released without one. A request asks for as many jobs
+// as there are Free slots; where the broker is known to answer settlements before the claim
+// that follows them, also for those whose first settling is out.
 //
 //	REQUEST                                None     Asked          Withdrawing
 //	poll backoff over                      → Asked  –              –

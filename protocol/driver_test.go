@@ -65,7 +65,7 @@ func drawConfig(t *rapid.T) Config {
 		Queues: rapid.IntRange(1, 2).Draw(t, "queues"),
 		Lease:  ms("lease", 2_000, 10_000), Park: ms("park", 0, 3_000), DriftPPM: 1000,
 		Reserve:    ms("reserve", 1, 4_000),
-		NoWithdraw: rapid.Bool().Draw(t, "noWithdraw"),
+		NoWithdraw: rapid.Bool().Draw(t, "noWithdraw"), SettlesFirst: rapid.Bool().Draw(t, "settlesFirst"),
 	}
 	cfg.Grace = cfg.Reserve + ms("grace", 4_000, 10_000)
 	for range 3 {

@@ -106,6 +106,7 @@ type Event struct {
 	Queue   uint8
 	Clean   bool // HandlerReturned: nothing is left to undo or to commit
 	Flush   bool // SaveAsked: do not wait for the next renewal
+	More    bool // another event is at hand and is stepped next: jobs are asked for after that
 	JobKind Kind
 	Version uint16
 	Slot    int32

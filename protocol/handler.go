@@ -238,8 +238,13 @@ func (m *Machine) doubt(now Instant) {
 		m.worsen(ExitUnsettled)
 		return
 	}
+	m.doubtTo = m.heldUntil(now)
+}
+
+// heldUntil returns how long the broker may hold a claim that it was last told of now.
+func (m *Machine) heldUntil(now Instant) Instant {
 	drift := m.cfg.Lease - m.cfg.Lease.less(m.cfg.DriftPPM)
-	m.doubtTo = max(m.doubtTo, now.Add(m.cfg.Reply).Add(m.cfg.Lease).Add(drift))
+	return now.Add(m.cfg.Reply).Add(m.cfg.Lease).Add(drift)
 }
 
 // freeLost frees a slot whose claim ended without a settling of ours.

@@ -46,6 +46,9 @@ type Machine struct {
 	doubtTo  Instant // until then the broker may hold what was given up while serving
 	budget   budget
 
+	surplus   uint32  // releases of jobs for which there was no slot that are not answered
+	surplusTo Instant // until then the broker may hold the newest of them
+
 	termAt     Instant // first SIGTERM of the newest group
 	termGroups uint8
 	interrupts uint8 // SIGINTs
@@ -55,6 +58,7 @@ type Machine struct {
 	settleTries uint8 // rounds of settling since a slot first needed one
 	status      uint8 // of the exit
 	wantsQuiet  bool  // Booting: quiet was asked for
+	more        bool  // another event follows at once
 }
 
 // Init makes m a machine at the beginning of its life: its first Step asks the driver to
@@ -114,15 +118,21 @@ func (m *Machine) Status() int { return int(m.status) }
 
 func (m *Machine) deviates(id deviation.ID) bool { return m.cfg.Deviations.Has(id) }
 
-// free counts the slots that could take a job now.
+// free counts the slots that could take a job when a request that is sent now is answered.
 func (m *Machine) free() int32 {
 	n := int32(0)
 	for i := range m.slots {
-		if m.slots[i].state == SlotFree {
+		if m.comesFree(&m.slots[i]) {
 			n++
 		}
 	}
 	return n
+}
+
+// comesFree reports whether a slot is free, or will be before a claim request that is sent now
+// is answered. A settling that was repeated, or answered by an error, promises nothing.
+func (m *Machine) comesFree(s *Slot) bool {
+	return s.state == SlotFree || m.cfg.SettlesFirst && s.state == SlotSettling && s.has(fresh) && !s.has(undoRuns)
 }
 
 // worsen raises the exit status if st is worse: 5, 3, 4, 1, 0.

@@ -52,6 +52,10 @@ func (m *Machine) settleAgain(now Instant, fx *Effects) {
 
 func (m *Machine) onSettleAnswered(_ Instant, ev Event, fx *Effects) {
 	i := int(ev.Slot)
+	if i == NoSlot && ev.Code != Unknown && ev.Code != Repeat {
+		m.surplus = max(m.surplus, 1) - 1 // a repeat was answered before
+		return
+	}
 	s := m.slotOf(ev)
 	if s == nil || s.state != SlotSettling {
 		return

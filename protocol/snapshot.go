@@ -16,12 +16,13 @@ const snapshotFormat = 1
 // allocates nothing when buf has room.
 func (m *Machine) AppendSnapshot(buf []byte) []byte {
 	buf = append(buf, snapshotFormat,
-		byte(m.phase), m.retries, m.settleTries, m.status, m.termGroups, m.interrupts, bit(m.wantsQuiet))
+		byte(m.phase), m.retries, m.settleTries, m.status, m.termGroups, m.interrupts, bit(m.wantsQuiet), bit(m.more))
 	buf = binary.AppendUvarint(buf, m.seed)
 	buf = binary.AppendUvarint(buf, m.incarnation)
 	buf = binary.AppendUvarint(buf, uint64(m.draws))
+	buf = binary.AppendUvarint(buf, uint64(m.surplus))
 	for _, t := range [...]Instant{
-		m.wake, m.retryAt, m.renewAt, m.settleAt, m.judgeAt, m.stopAt, m.doubtTo,
+		m.wake, m.retryAt, m.renewAt, m.settleAt, m.judgeAt, m.stopAt, m.doubtTo, m.surplusTo,
 		m.budget.undoBy, m.budget.settleBy, m.budget.exitBy, m.budget.killAt, m.termAt,
 	} {
 		buf = binary.AppendVarint(buf, int64(t))
@@ -123,10 +124,11 @@ func (r *snapshotReader) head(m *Machine) (slots, requests, buckets int) {
 	}
 	m.phase = Phase(r.byte(byte(phases) - 1))
 	m.retries, m.settleTries, m.status = r.byte(255), r.byte(255), r.byte(ExitAtOnce)
-	m.termGroups, m.interrupts, m.wantsQuiet = r.byte(255), r.byte(255), r.bool()
+	m.termGroups, m.interrupts, m.wantsQuiet, m.more = r.byte(255), r.byte(255), r.bool(), r.bool()
 	m.seed, m.incarnation, m.draws = r.uint(), r.uint(), uint32(r.below(1<<32))
+	m.surplus = uint32(r.below(1 << 32))
 	for _, t := range [...]*Instant{
-		&m.wake, &m.retryAt, &m.renewAt, &m.settleAt, &m.judgeAt, &m.stopAt, &m.doubtTo,
+		&m.wake, &m.retryAt, &m.renewAt, &m.settleAt, &m.judgeAt, &m.stopAt, &m.doubtTo, &m.surplusTo,
 		&m.budget.undoBy, &m.budget.settleBy, &m.budget.exitBy, &m.budget.killAt, &m.termAt,
 	} {
 		*t = r.instant()

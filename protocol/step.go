@@ -1,15 +1,14 @@
 package protocol
 
-import (
-	"fmt"
-
-	"github.com/quiesce/quiesce/internal/deviation"
-)
+import "fmt"
 
 // Step fires every deadline that is due, then applies one event, and appends to fx what the
 // driver must now do. It reads no clock, starts no goroutine and allocates nothing: equal
 // machines given equal events agree. now must not go back. The parts of one broker answer
 // are to be stepped with nothing in between and the same now.
+//
+// An event with More promises that another Step follows, if only of a Tick: claim requests
+// wait for it, so that slots that come free together are asked for together.
 //
 // Step panics when the event is impossible by the state table, which only a defect of the
 // driver can bring about, or when an invariant of the machine breaks. A driver that
@@ -22,6 +21,7 @@ func (m *Machine) Step(now Instant, ev Event, fx *Effects) {
 	if now >= m.wake {
 		m.settleDown(now, fx)
 	}
+	m.more = ev.More
 	m.apply(now, ev, fx)
 	m.settleDown(now, fx)
 	m.mustHold()
@@ -83,7 +83,7 @@ func (m *Machine) settleDown(now Instant, fx *Effects) {
 // advance makes the moves that follow from the state alone: new claim requests while
 // serving, and the later phases of a drain.
 func (m *Machine) advance(now Instant, fx *Effects) {
-	if m.phase == PhaseServing || m.deviates(deviation.ClaimsAfterStop) && m.phase == PhaseDraining {
+	if m.asksNow() {
 		m.ask(now, fx)
 	}
 	if m.phase == PhaseDraining || m.phase == PhaseCancelling {
@@ -130,7 +130,7 @@ func (m *Machine) allClosed() bool {
 // leave ends the machine's life: nothing is armed any more. The exit hooks may run until
 // the given instant.
 func (m *Machine) leave(until Instant, fx *Effects) {
-	if fx.now < m.doubtTo {
+	if fx.now < m.doubtTo || m.surplus > 0 && fx.now < m.surplusTo {
 		m.worsen(ExitUnsettled)
 	}
 	m.phase = PhaseGone

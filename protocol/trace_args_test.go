@@ -74,6 +74,7 @@ func (a args) config() Config {
 		Queues: a.number("queues", 0), Lease: a.duration("lease"), Heartbeat: a.duration("heartbeat"),
 		Margin: a.duration("margin"), DriftPPM: int64(a.number("drift-ppm", 0)), Park: a.duration("park"),
 		Grace: a.duration("grace"), Reserve: a.duration("reserve"), NoWithdraw: a.d.HasArg("no-withdraw"),
+		SettlesFirst: a.d.HasArg("settles-first"),
 		Policy: Policy{
 			OnStop:     OnStop(pick("on-stop", "finish", "cancel", "die", "ignore")),
 			LateClaim:  LateClaim(pick("late-claim", "return", "run", "run-if-short")),

@@ -152,9 +152,13 @@ func (tr *trace) events(a args) []Event {
 	case "saved":
 		return []Event{Saved(slot, job, token, code, sent, cursor)}
 	case "settled":
-		return []Event{Settled(slot, job, token, code)}
+		ev := Settled(slot, job, token, code)
+		ev.More = a.d.HasArg("followed")
+		return []Event{ev}
 	case "returned":
-		return []Event{Returned(slot, code, !a.d.HasArg("unclean"))}
+		ev := Returned(slot, code, !a.d.HasArg("unclean"))
+		ev.More = a.d.HasArg("followed")
+		return []Event{ev}
 	case "undone":
 		return []Event{Undid(slot, code)}
 	case "save":

@@ -55,6 +55,7 @@ func (d *driver) step(t *rapid.T, ev Event) {
 	d.m.CopyTo(&d.clone, d.cloneM)
 	snapshot := d.m.AppendSnapshot(nil)
 
+	ev.More = rapid.Bool().Draw(t, "more")
 	d.fx.Reset()
 	d.m.Step(d.now, ev, d.fx)
 
@@ -89,7 +90,7 @@ func openAt(m *Machine, now Instant) (lines []lineOf) {
 	var c Machine
 	m.CopyTo(&c, NewMemory(m.cfg, len(m.slots)))
 	fx := NewEffects(len(m.slots), len(m.requests))
-	c.Step(now, Event{}, fx)
+	c.Step(now, Event{More: m.more}, fx) // what was said to follow may be the stop
 	for i := range c.slots {
 		if c.slots[i].state != SlotFree {
 			lines = append(lines, lineOf{token: c.slots[i].token})
@@ -182,11 +183,20 @@ func (d *driver) watch(t *rapid.T, phase Phase) {
 			t.Fatalf("slot %d (%v) has a claim, and renewals are due at %v", i, s.state, d.m.renewAt)
 		}
 	}
-	// A tick with nothing due changes nothing.
+	// A tick with nothing due changes nothing, unless it is what was said to follow: then jobs
+	// are asked for.
 	state := d.m.AppendCanonical(nil, d.now, identity{})
 	d.spare.Reset()
 	d.m.CopyTo(&d.clone, d.cloneM)
 	d.clone.Step(d.now, Event{}, d.spare)
+	if d.m.more {
+		for _, e := range d.spare.All() {
+			if e.Kind != Claim {
+				t.Fatalf("%v waited for more to come, which only claim requests do", e)
+			}
+		}
+		return
+	}
 	if len(d.spare.All()) > 0 || !bytes.Equal(state, d.clone.AppendCanonical(nil, d.now, identity{})) {
 		t.Fatalf("an idle tick asked for %v", d.spare.All())
 	}

@@ -31,6 +31,7 @@ const (
 	evSent
 	evSpan
 	evCursor
+	evMore
 )
 
 // appendEvent writes an event. Its instants are relative to now, which makes them short; a
@@ -44,6 +45,7 @@ func appendEvent(buf []byte, now protocol.Instant, ev *protocol.Event) []byte {
 		{evJobKind, uint64(ev.JobKind)}, {evVersion, uint64(ev.Version)}, {evSlot, zigzag(int64(ev.Slot))},
 		{evCount, uint64(ev.Count)}, {evSeq, ev.Seq}, {evJob, uint64(ev.Job)}, {evToken, uint64(ev.Token)},
 		{evAt, uint64(ev.At)}, {evSent, uint64(ev.Sent)}, {evSpan, zigzag(int64(ev.Span))}, {evCursor, uint64(ev.Cursor)},
+		{evMore, flag(ev.More)},
 	}
 	var mask uint64
 	for i := range fields {
@@ -54,7 +56,7 @@ func appendEvent(buf []byte, now protocol.Instant, ev *protocol.Event) []byte {
 	buf = binary.AppendUvarint(append(buf, byte(ev.Kind)), mask)
 	for i := range fields {
 		switch f := &fields[i]; {
-		case f.value == 0 || f.bit == evClean || f.bit == evFlush: // the mask says it all
+		case f.value == 0 || f.bit == evClean || f.bit == evFlush || f.bit == evMore: // the mask says it all
 		case f.bit == evAt || f.bit == evSent:
 			buf = binary.AppendVarint(buf, int64(f.value)-int64(now))
 		default:
@@ -121,7 +123,7 @@ func (d *decoder) event(now protocol.Instant) protocol.Event {
 	}
 	ev.Code, ev.Source, ev.Signal = protocol.Code(field(evCode)), protocol.Source(field(evSource)), protocol.Signal(field(evSignal))
 	ev.Queue = uint8(field(evQueue))
-	ev.Clean, ev.Flush = mask&evClean != 0, mask&evFlush != 0
+	ev.Clean, ev.Flush, ev.More = mask&evClean != 0, mask&evFlush != 0, mask&evMore != 0
 	ev.JobKind, ev.Version = protocol.Kind(field(evJobKind)), uint16(field(evVersion))
 	ev.Slot, ev.Count = int32(unzigzag(field(evSlot))), uint32(field(evCount))
 	ev.Seq, ev.Job, ev.Token = field(evSeq), protocol.JobKey(field(evJob)), protocol.Token(field(evToken))
