@@ -65,14 +65,19 @@ func (w *Worker) startClaim(e protocol.Effect) {
 		Incarnation: w.machine.Incarnation(), Queue: w.opt.Queues[e.Queue], Seq: e.Seq, Want: int(e.Want),
 		Park: duration(w.cfg.Park), Kinds: w.mux.versions,
 	}
-	go func() {
+	call := func() {
 		defer cancel()
 		answer, err := attempt(func() (ClaimAnswer, error) { return w.broker.Claim(ctx, req) })
 		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 			return // replaced or withdrawn: its answer does not count any more
 		}
 		w.postClaim(e, answer, err)
-	}()
+	}
+	if w.poster != nil {
+		w.outbox.claims = append(w.outbox.claims, call)
+		return
+	}
+	go call()
 }
 
 // postClaim hands a claim answer to the machine: what was granted, then the end of it.
@@ -134,8 +139,12 @@ func (w *Worker) sendSettlements(l load[Settlement]) {
 	ctx, cancel := w.limited(w.cfg.Reply)
 	defer cancel()
 	codes, err := w.codes(ctx, len(l.items), "settle", func() ([]protocol.Code, error) { return w.broker.Settle(ctx, l.items) })
-	events := make([]protocol.Event, len(l.effects))
-	for i, e := range l.effects {
+	w.postSettled(l.effects, codes, err)
+}
+
+func (w *Worker) postSettled(effects []protocol.Effect, codes []protocol.Code, err error) {
+	events := make([]protocol.Event, len(effects))
+	for i, e := range effects {
 		events[i] = protocol.Settled(int(e.Slot), e.Job, e.Token, codeAt(codes, i, err))
 	}
 	w.post(events...)
@@ -147,6 +156,11 @@ func (w *Worker) codes(ctx context.Context, n int, verb string, f func() ([]prot
 		return nil, err // the worker has left: nothing is sent any more
 	}
 	codes, err := attempt(f)
+	return w.checked(codes, err, n, verb)
+}
+
+// checked returns an answer that must have one code for each of n claims.
+func (w *Worker) checked(codes []protocol.Code, err error, n int, verb string) ([]protocol.Code, error) {
 	if err == nil && len(codes) != n {
 		err = fmt.Errorf("%w: %d codes for %d claims", ErrBadAnswer, len(codes), n)
 	}

@@ -25,7 +25,7 @@ func (w *Worker) carryOut(e *protocol.Effect) {
 			go w.callSave(r, *e, []*Job{job})
 		}
 	case protocol.Settle:
-		w.settles.put(w.settlement(e), *e, nil)
+		w.settle(e)
 	case protocol.Start:
 		w.start(e)
 	case protocol.Soften:

@@ -10,3 +10,7 @@ func (w *Worker) Config() *protocol.Config { return w.cfg }
 
 // OnCommit adds a hook that makes something final.
 func (s *Scope) OnCommit(commit func() error) { _ = s.add(hook{commit: commit}) }
+
+// AskAtOnce makes a worker tell its machine of one event at a time, as a laboratory does whose
+// events have no company.
+func (w *Worker) AskAtOnce() { w.gathers = false }

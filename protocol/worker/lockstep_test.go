@@ -169,7 +169,9 @@ func inProduction(t *testing.T, s *schedule) (all []asked, setup Setup) {
 		b := &bench{t: t, clock: clock, broker: queueBroker{newBroker()}}
 		b.between = func(real Broker) Broker { return &failing{Broker: real, clock: clock, s: s} }
 		var o witness
-		w := b.start("a", s.handle, seen(&o))
+		w := b.worker("a", s.handle, seen(&o))
+		w.AskAtOnce()
+		run := b.run(w)
 		for at := range s.instants() {
 			time.Sleep(time.Duration(at.Sub(clock.Now())))
 			for _, p := range s.jobs {
@@ -180,8 +182,8 @@ func inProduction(t *testing.T, s *schedule) (all []asked, setup Setup) {
 			for _, sig := range s.signals {
 				if sig.at == at {
 					select {
-					case w.signals <- sig.ev:
-					case <-w.left:
+					case run.signals <- sig.ev:
+					case <-run.left:
 					}
 				}
 			}

@@ -39,6 +39,7 @@ func (w *Worker) takeIn(m message) {
 				continue
 			}
 		}
+		ev.More = w.gathers && i < len(m.events)-1
 		w.stepAt(now, ev)
 	}
 	w.granted = nil

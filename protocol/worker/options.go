@@ -21,7 +21,8 @@ type Options struct {
 	Slots      int      // 1; jobs at once
 
 	// Grace is what the supervisor allows between SIGTERM and SIGKILL, less what a preStop
-	// hook uses of it. The environment variable QUIESCE_GRACE (30s, or 30) gives it too.
+	// hook uses of it. The environment variable QUIESCE_GRACE (30s, or 30) gives it too,
+	// and counts for more.
 	// There is no default: nobody but the supervisor knows it.
 	Grace   time.Duration
 	Reserve time.Duration // grace/6, at least 0.5 s and at most 5 s
@@ -67,12 +68,15 @@ func (o Options) withDefaults() (Options, error) {
 	if o.Slots == 0 {
 		o.Slots = 1
 	}
+	g, err := graceFromEnvironment()
+	if err != nil {
+		return o, err
+	}
+	if g > 0 {
+		o.Grace = g // who deploys it knows better than who wrote it (rule 5)
+	}
 	if o.Grace == 0 {
-		g, err := graceFromEnvironment()
-		if err != nil {
-			return o, err
-		}
-		o.Grace = g
+		return o, errors.New("worker: grace is not known; set Options.Grace or QUIESCE_GRACE to what the supervisor allows between SIGTERM and SIGKILL, less its preStop hook")
 	}
 	if o.DriftPPM == 0 {
 		o.DriftPPM = DefaultDriftPPM
@@ -86,10 +90,11 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
+// graceFromEnvironment returns 0 when the environment says nothing.
 func graceFromEnvironment() (time.Duration, error) {
 	v := os.Getenv("QUIESCE_GRACE")
 	if v == "" {
-		return 0, errors.New("worker: grace is not known; set Options.Grace or QUIESCE_GRACE to what the supervisor allows between SIGTERM and SIGKILL, less its preStop hook")
+		return 0, nil
 	}
 	if s, err := strconv.ParseUint(v, 10, 32); err == nil {
 		return time.Duration(s) * time.Second, nil
@@ -103,7 +108,9 @@ func graceFromEnvironment() (time.Duration, error) {
 
 // config translates options and mux into the machine's configuration, or reports everything
 // about them that cannot work.
-func (o *Options) config(mux *Mux, caps Capabilities) (*protocol.Config, error) {
+func (o *Options) config(mux *Mux, broker Broker) (*protocol.Config, error) {
+	caps := broker.Capabilities()
+	_, posts := broker.(Poster)
 	var errs []error
 	refuse := func(bad bool, format string, args ...any) {
 		if bad {
@@ -127,7 +134,7 @@ func (o *Options) config(mux *Mux, caps Capabilities) (*protocol.Config, error) 
 		Policy: o.Policy, Queues: len(o.Queues),
 		Lease: protocol.Duration(o.Lease), Heartbeat: protocol.Duration(o.Heartbeat), DriftPPM: o.DriftPPM,
 		Park: protocol.Duration(o.Park), Reply: protocol.Duration(o.Reply),
-		Grace: protocol.Duration(o.Grace), Reserve: protocol.Duration(o.Reserve), NoWithdraw: caps.NoWithdraw,
+		Grace: protocol.Duration(o.Grace), Reserve: protocol.Duration(o.Reserve), NoWithdraw: caps.NoWithdraw, SettlesFirst: posts,
 	}.WithDefaults()
 	errs = append(errs, validate(cfg, mux)...)
 	if err := errors.Join(errs...); err != nil {

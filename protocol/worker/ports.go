@@ -60,6 +60,18 @@ type Broker interface {
 	Capabilities() Capabilities
 }
 
+// Poster is a Broker to which settlements can be handed without waiting for their answer. A
+// worker hands over what has gathered and then claims, so that both can travel together; and
+// it claims for the slots that settle already, which saves a round trip per job.
+type Poster interface {
+	Broker
+	// Post is Settle that returns at once. answered is called once, from another goroutine,
+	// with what Settle would return: soon after ctx is done at the latest. A Claim that is
+	// called after Post has returned is carried out after these settlements, and is not
+	// answered before answered has come back.
+	Post(ctx context.Context, settlements []Settlement, answered func([]protocol.Code, error))
+}
+
 // Capabilities of a broker. The zero value can do everything.
 type Capabilities struct {
 	NoWithdraw bool          // claim requests cannot be taken back

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
@@ -36,6 +37,7 @@ type Worker struct {
 	holding map[claim]struct{}   // the newest claim of every slot
 	alarm   alarm
 	current stepping
+	gathers bool // says of an event when another is at hand; tests may forbid it
 
 	mail    chan message
 	done    chan struct{}   // closed when Run leaves: nobody reads the mail any more
@@ -43,7 +45,9 @@ type Worker struct {
 	calls   context.Context // of every call of the broker; ends with Run
 	hangUp  context.CancelFunc
 	renews  *batcher[Renewal]
-	settles *batcher[Settlement]
+	settles *batcher[Settlement] // without a poster
+	poster  Poster               // the broker, if it is one
+	outbox  outbox               // with a poster
 	used    atomic.Bool
 
 	// Read by anybody.
@@ -82,7 +86,7 @@ func New(broker Broker, mux *Mux, options Options) (*Worker, error) {
 		return nil, err
 	}
 	mux = mux.built()
-	cfg, err := opt.config(mux, broker.Capabilities())
+	cfg, err := opt.config(mux, broker)
 	if err != nil {
 		return nil, err
 	}
@@ -95,6 +99,8 @@ func New(broker Broker, mux *Mux, options Options) (*Worker, error) {
 		slots:  make([]slot, opt.Slots), learned: make([]uint32, len(mux.kinds)*protocol.BucketsPerKind),
 		gaps: make([]atomic.Int64, len(mux.kinds)), holding: make(map[claim]struct{}, opt.Slots),
 	}
+	w.poster, _ = broker.(Poster)
+	w.gathers = true
 	w.alarm.clock = w.clock
 	w.killAt.Store(int64(protocol.Never))
 	w.warnOfOverlap()
@@ -166,10 +172,16 @@ func (w *Worker) loop(ctx context.Context, signals <-chan protocol.Event) {
 	w.step(protocol.Event{Kind: protocol.Tick})
 	for w.machine.Phase() != protocol.PhaseGone {
 		if w.takeInSome() {
-			continue
+			break
 		}
+		if w.current.event.More {
+			w.step(protocol.Event{Kind: protocol.Tick}) // what was to follow was not for the machine
+		}
+		w.sendOutbox()
 		select {
 		case m := <-w.mail:
+			// What ends together is settled together: whoever is about to say so goes first.
+			runtime.Gosched()
 			w.takeIn(m)
 		case ev, open := <-signals:
 			if !open {
@@ -190,6 +202,7 @@ func (w *Worker) loop(ctx context.Context, signals <-chan protocol.Event) {
 			}
 		}
 	}
+	w.sendOutbox()
 }
 
 // takeInSome takes in what has gathered in the mailbox, and reports whether the worker is
@@ -213,6 +226,7 @@ func (w *Worker) takeInSome() (gone bool) {
 func (w *Worker) step(ev protocol.Event) { w.stepAt(w.clock.Now(), ev) }
 
 func (w *Worker) stepAt(now protocol.Instant, ev protocol.Event) {
+	ev.More = ev.More || w.gathers && len(w.mail) > 0
 	w.fx.Reset()
 	w.current = stepping{now, ev, true}
 	w.machine.Step(now, ev, w.fx)

@@ -27,12 +27,13 @@ type Broker struct {
 	seats   []string // keys of register
 	stored  int      // schema of what is stored, at Open
 
-	mu       sync.Mutex
-	lives    map[uint64]worker.Life // registered here, or asked after
-	parked   []*parking             // claims that wait, in the order in which they began to
-	claiming int                    // claims under way, those included
-	lastKind atomic.Value           // a string: the kind of the job read last
-	rotator  atomic.Uint32
+	mu        sync.Mutex
+	lives     map[uint64]worker.Life // registered here, or asked after
+	parked    []*parking             // claims that wait, in the order in which they began to
+	claiming  int                    // claims under way, those included
+	scattered []*post                // in several parts, not known to be over
+	lastKind  atomic.Value           // a string: the kind of the job read last
+	rotator   atomic.Uint32
 }
 
 var _ worker.Broker = (*Broker)(nil)

@@ -29,7 +29,12 @@ func (b *Broker) Claim(ctx context.Context, req worker.ClaimRequest) (worker.Cla
 	}
 	b.count(1)
 	defer b.count(-1)
-	return c.run(ctx)
+	earlier := b.earlier()
+	answer, err := c.run(ctx)
+	for _, p := range earlier {
+		<-p.over // at the end of its time at the latest
+	}
+	return answer, err
 }
 
 func (b *Broker) count(n int) {

@@ -19,19 +19,20 @@ import (
 type lane struct {
 	partition *partition
 
-	mu      sync.Mutex
-	settles []*settleCall
-	claims  []*claimCall
-	out     int // calls that are out
+	mu       sync.Mutex
+	settles  []*settleCall
+	claims   []*claimCall
+	out      int // calls that are out
+	settling int // those of them that carry settlements
 }
 
 // callsOut is how many calls of a lane may be out at once.
 const callsOut = 2
 
 type settleCall struct {
-	items []worker.Settlement
-	codes []protocol.Code
-	done  chan error // of one
+	items    []worker.Settlement
+	codes    []protocol.Code
+	answered func(error) // is called once, and before a claim that came later is answered
 }
 
 type claimCall struct {
@@ -54,17 +55,10 @@ type turnAnswer struct {
 	extras  []rueidis.RedisMessage
 }
 
-func (l *lane) settle(ctx context.Context, items []worker.Settlement, codes []protocol.Code) error {
-	c := &settleCall{items: items, codes: codes, done: make(chan error, 1)}
+func (l *lane) post(c *settleCall) {
 	l.mu.Lock()
 	l.settles = append(l.settles, c)
 	l.start()
-	select {
-	case err := <-c.done:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("redis: settle: %w", ctx.Err()) // it may have been done
-	}
 }
 
 func (l *lane) claim(ctx context.Context, c *claimCall) error {
@@ -104,7 +98,16 @@ func (l *lane) fly() {
 			return
 		}
 		call.send(l.partition)
+		l.landed(&call)
 	}
+}
+
+func (l *lane) landed(call *turnCall) {
+	l.mu.Lock()
+	if len(call.settles) > 0 {
+		l.settling--
+	}
+	l.mu.Unlock()
 }
 
 // turnCall is one script call.
@@ -115,7 +118,9 @@ type turnCall struct {
 	long    map[protocol.JobKey]bool // jobs of which something else than an ack is said
 }
 
-// load takes what goes with the next call; false, when there is nothing, ends the flight.
+// load takes what goes with the next call; false, when there is nothing, ends the flight. A
+// claim waits until the settlements that came before it are answered, or goes with them: two
+// calls that are out may be carried out in any order.
 func (l *lane) load(call *turnCall) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,10 +132,13 @@ func (l *lane) load(call *turnCall) bool {
 		l.settles[0] = nil
 		l.settles = l.settles[1:]
 	}
-	if len(l.claims) > 0 {
+	if len(l.claims) > 0 && len(l.settles) == 0 && l.settling == 0 {
 		call.claim = l.claims[0]
 		l.claims[0] = nil
 		l.claims = l.claims[1:]
+	}
+	if n > 0 {
+		l.settling++
 	}
 	if n == 0 && call.claim == nil {
 		l.out--
@@ -231,7 +239,7 @@ func (call *turnCall) deliver(letters string, acks int, err error) {
 				other++
 			}
 		}
-		s.done <- err
+		s.answered(err)
 		call.settles[k] = nil
 	}
 }

@@ -96,31 +96,14 @@ func optional(cursor []byte) string {
 
 // Settle ends claims. What is settled while a call is out goes with the next one, together
 // with a claim request that waits to be sent.
-func (b *Broker) Settle(ctx context.Context, settlements []worker.Settlement) ([]protocol.Code, error) {
-	codes := allStale(len(settlements))
-	if p := b.only(settlements); p != nil {
-		if err := p.lane.settle(ctx, settlements, codes); err != nil {
-			return nil, err
-		}
-		return codes, nil
-	}
-	err := byPartition(b, settlements, func(s *worker.Settlement) protocol.JobKey { return s.Job }, func(p *partition, index []int) error {
-		some, its := make([]worker.Settlement, len(index)), make([]protocol.Code, len(index))
-		for k, i := range index {
-			some[k] = settlements[i]
-		}
-		if err := p.lane.settle(ctx, some, its); err != nil {
-			return err
-		}
-		for k, i := range index {
-			codes[i] = its[k]
-		}
-		return nil
+func (b *Broker) Settle(ctx context.Context, settlements []worker.Settlement) (codes []protocol.Code, err error) {
+	done := make(chan struct{})
+	b.Post(ctx, settlements, func(c []protocol.Code, e error) {
+		codes, err = c, e
+		close(done)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return codes, nil
+	<-done
+	return codes, err
 }
 
 // only returns the partition of a batch that fits one call, or nil.

@@ -1,0 +1,40 @@
+package worker
+
+import "github.com/quiesce/quiesce/protocol"
+
+// outbox is what the steps since the mailbox was last empty have for a Poster: settlements, and
+// the claim requests that go after them.
+type outbox struct {
+	settlements []Settlement
+	effects     []protocol.Effect // which they are of
+	claims      []func()
+}
+
+// settle sends a settlement, with others.
+func (w *Worker) settle(e *protocol.Effect) {
+	s := w.settlement(e)
+	if w.poster == nil {
+		w.settles.put(s, *e, nil)
+		return
+	}
+	w.outbox.settlements, w.outbox.effects = append(w.outbox.settlements, s), append(w.outbox.effects, *e)
+}
+
+// sendOutbox hands over what has gathered. Nothing here waits.
+func (w *Worker) sendOutbox() {
+	if n := len(w.outbox.settlements); n > 0 {
+		settlements, effects := w.outbox.settlements, w.outbox.effects
+		w.outbox.settlements, w.outbox.effects = make([]Settlement, 0, n), make([]protocol.Effect, 0, n)
+		ctx, cancel := w.limited(w.cfg.Reply)
+		w.poster.Post(ctx, settlements, func(codes []protocol.Code, err error) {
+			cancel()
+			codes, err = w.checked(codes, err, n, "settle")
+			w.postSettled(effects, codes, err)
+		})
+	}
+	for i, call := range w.outbox.claims {
+		go call()
+		w.outbox.claims[i] = nil
+	}
+	w.outbox.claims = w.outbox.claims[:0]
+}
