@@ -27,6 +27,22 @@ type Scenario struct {
 	Policies    []string          // names to compare, see Under; the first is the baseline
 	Variants    []Variant         // what Policies may name beside the presets
 	Cooldown    protocol.Duration // interruptions this close to the end are left out of stall; 0 is two leases
+	Finding     *Finding          // the run in which a promise was seen to be broken; nil of a scenario that was not found
+}
+
+// Finding names one run of a scenario, and what it showed.
+type Finding struct {
+	Policy    string // a name in Policies
+	Seed      uint64
+	Invariant string     // which was broken
+	Overrides []Override // of random numbers
+}
+
+// Override is a random number that is not drawn: see sim.Address.
+type Override struct {
+	Stream        string
+	Entity, Index uint64
+	Value         uint64 // 0 is the harmless one
 }
 
 // Fleet is the workers that a deploy replaces.
@@ -87,6 +103,7 @@ const (
 type Job struct {
 	Name       string
 	Arrivals   *dist.Table       // gaps between arrivals; nil with a trace
+	Count      int               // jobs of the kind altogether; 0 is no limit
 	Work       *dist.Table       // time of one undisturbed execution; nil with a trace
 	Checkpoint protocol.Duration // the handler looks for cancellation this often
 	Declared   protocol.Duration // the gap its options declare; at most what fits the grace
@@ -139,7 +156,8 @@ type Faults struct {
 	Evict     Eviction
 	Preempt   Preemption
 	ScaleIn   ScaleIn
-	Trace     FaultTrace // recorded faults, beside the drawn ones; nil is none
+	At        []NodeFault // beside the drawn ones, in any order
+	Trace     FaultTrace  // recorded faults, beside those; nil is none
 }
 
 // Eviction is a stop that comes from the node: of less grace than the workers were told.

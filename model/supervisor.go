@@ -9,6 +9,7 @@ type Supervisor struct {
 	// PreStop is how long the stop signal waits for something: a preStop hook under
 	// Kubernetes, ExecStop under systemd, shutdown_delay under Nomad. Nothing else waits.
 	PreStop protocol.Duration
+	Tells   bool              // the preStop hook tells the worker, which begins to drain then
 	Signal  protocol.Signal   // the stop signal; 0 is the kind's own
 	Repeat  protocol.Duration // the stop signal comes once more after this; 0 is the kind's own
 	Rollout Rollout
@@ -90,12 +91,16 @@ func (s Supervisor) StopSignal() protocol.Signal {
 	return s.Signal
 }
 
-// WorkerGrace returns what a worker can be told at its start about the time between the
-// stop signal and SIGKILL: the grace less what the signal waits for (rule 5).
+// WorkerGrace returns what a worker can be told at its start about the time between its first
+// notice and SIGKILL: the grace less what the stop signal waits for, unless that tells the
+// worker itself (rule 5).
 func (s Supervisor) WorkerGrace() protocol.Duration {
 	plan := s.Stop(0)
 	if plan.Term == protocol.Never {
 		return 0
+	}
+	if s.Tells && s.PreStop > 0 {
+		return min(s.Allowed(), longestTold)
 	}
 	return min(plan.Kill.Sub(plan.Term), longestTold)
 }

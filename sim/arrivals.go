@@ -48,10 +48,10 @@ func (a *arrivals) close() {
 
 func (w *World) scheduleArrival(kind int) {
 	j := &w.sc.Jobs[kind]
-	if j.Arrivals == nil {
+	n := w.arrival.perJob[kind]
+	if j.Arrivals == nil || j.Count > 0 && n >= uint64(j.Count) {
 		return
 	}
-	n := w.arrival.perJob[kind]
 	w.arrival.perJob[kind]++
 	gap := j.Arrivals.Sample(w.rnd.Draw(StreamArrival, uint64(kind), n))
 	w.at(w.now.Add(protocol.Duration(gap)), event{kind: evArrival, ref: int32(kind)})

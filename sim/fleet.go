@@ -276,6 +276,10 @@ func (w *World) stopBy(p *process, plan model.StopPlan, cause meter.Cause) {
 			w.at(at, event{kind: evContinue, seat: p.seat, life: p.life})
 		}
 	}
+	if s := &w.sc.Supervisor; s.Tells && s.PreStop > 0 && plan.Term != protocol.Never {
+		p.killAt = w.now.Add(s.Allowed()) // whatever may cut it short, nobody is told of it
+		w.at(w.now, event{kind: evNotice, seat: p.seat, life: p.life})
+	}
 	if plan.Kill != protocol.Never {
 		w.at(plan.Kill, event{kind: evKill, seat: p.seat, life: p.life})
 	}

@@ -44,10 +44,22 @@ func (w *World) scheduleNodeFault() error {
 	return nil
 }
 
+// scheduleGivenFaults queues the faults that the scenario lists.
+func (w *World) scheduleGivenFaults() {
+	for i, f := range w.sc.Faults.At {
+		if f.At <= w.end {
+			w.at(f.At, event{kind: evNodeFault, seat: f.Node % int32(w.sc.Fleet.Workers), ref: int32(i + 1)})
+		}
+	}
+}
+
 // onNodeFault hits every seat of the node. Most of them are empty: a fleet has room for the
 // processes that are being replaced.
 func (w *World) onNodeFault(e event) error {
 	f := w.faults.next
+	if e.ref > 0 {
+		f = w.sc.Faults.At[e.ref-1]
+	}
 	for seat := int(e.seat); seat < len(w.fleet.procs); seat += w.sc.Fleet.Workers {
 		p := &w.fleet.procs[seat]
 		w.note(f.Kind.String(), p)
@@ -66,6 +78,9 @@ func (w *World) onNodeFault(e event) error {
 	}
 	if f.Kind == model.NodePreempt {
 		w.replace() // after all of the node, so that none lands on it and is hit as well
+	}
+	if e.ref > 0 {
+		return nil
 	}
 	return w.scheduleNodeFault()
 }

@@ -1,7 +1,10 @@
 package sim
 
 import (
+	"fmt"
 	"math/bits"
+	"slices"
+	"strings"
 
 	"github.com/quiesce/quiesce/model"
 )
@@ -49,6 +52,8 @@ type Address struct {
 type Random struct {
 	key       uint64
 	overrides map[Address]uint64 // looked up, never ranged over
+	calm      bool               // nothing of any probability happens
+	log       *[]Address         // of what happened; mostly nil
 }
 
 // NewRandom returns the random numbers of a seed.
@@ -83,9 +88,43 @@ func (r *Random) Choose(s Stream, entity, index uint64, n int) int {
 
 // Happens reports whether something of probability p happens. An override of 0 says no.
 func (r *Random) Happens(s Stream, entity, index uint64, p model.PPB) bool {
-	if p <= 0 {
+	if p <= 0 || r.calm {
 		return false
 	}
 	hi, _ := bits.Mul64(r.Draw(s, entity, index), uint64(model.Certain))
-	return hi >= uint64(model.Certain-p)
+	happens := hi >= uint64(model.Certain-p)
+	if happens && r.log != nil {
+		*r.log = append(*r.log, Address{s, entity, index})
+	}
+	return happens
+}
+
+// Reseed makes what is drawn from now on follow from another seed.
+func (r *Random) Reseed(seed uint64) { r.key = mix(seed ^ 0x9e3779b97f4a7c15) }
+
+var streamNames = [...]string{"arrival", "work", "start", "crash", "pause", "partition", "slow", "failover", "drift", "victim",
+	"execution", "undo", "seed", "message", "answer", "drill", "evict", "preempt", "scale-in"}
+
+// String returns the name by which scenario files call the stream.
+func (s Stream) String() string { return streamNames[s] }
+
+// Override returns an address and its value as a scenario has them.
+func (a Address) Override(value uint64) model.Override {
+	return model.Override{Stream: a.Stream.String(), Entity: a.Entity, Index: a.Index, Value: value}
+}
+
+// Overrides turns those of a scenario into what NewWorld takes.
+func Overrides(list []model.Override) (map[Address]uint64, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	all := make(map[Address]uint64, len(list))
+	for _, o := range list {
+		s := slices.Index(streamNames[:], o.Stream)
+		if s < 0 {
+			return nil, fmt.Errorf("there is no stream %q of random numbers; there are %s", o.Stream, strings.Join(streamNames[:], ", "))
+		}
+		all[Address{Stream(s), o.Entity, o.Index}] = o.Value
+	}
+	return all, nil
 }

@@ -51,7 +51,7 @@ type event struct {
 	seat int32
 	life uint32
 	turn uint32
-	ref  int32 // evRequest, evAnswer: the content; evArrival: the kind; evTerm: the signal; evScaleBack: how many
+	ref  int32 // evRequest, evAnswer: the content; evArrival: the kind; evTerm: the signal; evScaleBack: how many; evNodeFault: its number in the scenario
 }
 
 // answerNode is one event of an answer on its way to a worker; next is the one that is
@@ -83,7 +83,10 @@ type World struct {
 	fleet   fleet
 	arrival arrivals
 	faults  nodeFaults
-	learned []uint32 // finished executions by kind and bucket, for adaptive drains
+	calm    bool             // nothing goes wrong any more
+	forkAt  protocol.Instant // from here on chance is another
+	fork    uint64           // the seed of it
+	learned []uint32         // finished executions by kind and bucket, for adaptive drains
 
 	meter    *meter.Meter
 	count    int64
@@ -101,6 +104,7 @@ func NewWorld(sc *model.Scenario, preset model.Preset, seed uint64, overrides ma
 		fx:      protocol.NewEffects(sc.Fleet.Slots, 1),
 		learned: make([]uint32, len(sc.Jobs)*protocol.BucketsPerKind),
 		hash:    seed,
+		forkAt:  protocol.Never,
 	}
 	w.configure()
 	w.fleet.init(sc)
@@ -118,6 +122,7 @@ func NewWorld(sc *model.Scenario, preset model.Preset, seed uint64, overrides ma
 		return nil, err
 	}
 	w.scheduleFaults()
+	w.scheduleGivenFaults()
 	w.scheduleDeploys()
 	for range sc.Fleet.Workers {
 		w.startProcess()
@@ -146,6 +151,10 @@ func (w *World) runTo(until protocol.Instant, stop func() bool) error {
 		e := w.queue.pop()
 		w.now = e.at
 		w.count++
+		if w.now >= w.forkAt {
+			w.rnd.Reseed(w.fork)
+			w.forkAt = protocol.Never
+		}
 		if err := w.dispatch(w.events.take(e.ref)); err != nil {
 			return err
 		}
@@ -177,6 +186,9 @@ func (w *World) stir(a, b, c uint64) {
 
 func (w *World) dispatch(e event) error {
 	w.stir(uint64(w.now), uint64(e.kind)<<48|uint64(uint32(e.seat))<<8|uint64(uint8(e.slot)), uint64(e.life)<<32|uint64(e.turn))
+	if w.calm && beginsTrouble(e.kind) {
+		return nil
+	}
 	switch e.kind {
 	case evArrival:
 		return w.arrive(e)

@@ -67,8 +67,8 @@ var table = []row{
 		why: "the explorer drives the machine and the reference broker itself, in every order",
 	},
 	{
-		pkg: "sim/hunt", ours: []string{"internal/deviation", "model", "protocol", "sim"}, future: true,
-		why: "the hunt runs worlds of the simulator",
+		pkg: "sim/hunt", ours: []string{"model", "model/dist", "model/meter", "protocol", "sim", "sim/invariant"},
+		why: "the hunt runs worlds of the simulator; a mutant is one of the model's by name",
 	},
 	{
 		pkg: "sim/lab", ours: []string{"model", "model/dist", "model/meter", "protocol", "sim"}, others: []string{"gonum.org/v1/gonum"},

@@ -148,18 +148,21 @@ func (c *Checker) ranOut(f *model.Fact, j *job) {
 
 // leaseEnded judges a lease that ran out under a handler or its undo.
 func (c *Checker) leaseEnded(p *process, s *slot, f *model.Fact, j *job) {
-	if s.runs && p.scheduled(j.lease.Add(-p.cfg.Lease), c.now) && !s.slow && s.renewGot == s.renewSent {
+	if s.runs && p.scheduled(j.lease.Add(-p.cfg.Lease), c.now) {
 		last := s.renewed
-		if last > j.lease {
+		if last.at > j.lease {
 			last = s.before
 		}
-		last = max(last, s.started)
-		beat := p.cfg.Heartbeat
-		if beat < protocol.Forever/2 {
-			beat += beat/1_000_000*protocol.Duration(max(p.drift, -p.drift)+1) + 1
+		if last.at < s.started.at {
+			last = s.started
 		}
-		if c.must(LeaseKeptWhileHandled, j.lease.Sub(last) <= beat) {
-			c.breaks(LeaseKeptWhileHandled, f.Job, f.Seat, "the lease of job %d ran out at %v while worker %d handled it: the last renewal was sent at %v", f.Job, j.lease, f.Seat, last)
+		next := p.cfg.Heartbeat
+		if next < protocol.Forever/2 {
+			next += next/1_000_000*protocol.Duration(max(p.drift, -p.drift)+1) + 1
+		}
+		due := s.trust > last.local.Add(p.cfg.Heartbeat) // it still trusted its lease when the next was due
+		if c.must(LeaseKeptWhileHandled, !due || j.lease.Sub(last.at) <= next) {
+			c.breaks(LeaseKeptWhileHandled, f.Job, f.Seat, "the lease of job %d ran out at %v while worker %d handled it: the last renewal was sent at %v", f.Job, j.lease, f.Seat, last.at)
 		}
 	}
 	if p.standsUntil >= c.now {
@@ -246,7 +249,11 @@ func (c *Checker) FinishCalm(now protocol.Instant) {
 	c.Finish(now)
 	c.jobs.Each(func(n uint64, j *job) {
 		key := protocol.JobKey(n)
-		if c.must(DoneAfterFaults, j.over) {
+		if c.reasons[NoJobLost] != "" && c.broker.Job(key) == nil {
+			return // it was forgotten, and that nobody promised
+		}
+		row := c.broker.Job(key) // a failover may have brought an end back that was told of before
+		if c.must(DoneAfterFaults, j.over || row != nil && row.State.Terminal()) {
 			c.breaks(DoneAfterFaults, key, j.seat, "nothing has gone wrong for long and job %d is not done: it is %s", key, c.whereabouts(key))
 		}
 	})

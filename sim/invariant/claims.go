@@ -40,11 +40,10 @@ func (c *Checker) starts(seat int32, p *process, e *protocol.Effect) {
 	if c.must(UnderstoodOnly, int(e.JobKind) < len(p.cfg.Kinds) && ev.Version >= k.MinVersion && ev.Version <= k.MaxVersion) {
 		c.breaks(UnderstoodOnly, e.Job, seat, "worker %d started job %d of payload version %d and understands %d to %d", seat, e.Job, ev.Version, k.MinVersion, k.MaxVersion)
 	}
-	// The lease counts from the grant, which lies as long back as the answer took.
-	waited := c.local.Sub(p.askedAt) - ev.Span
+	parked := ev.Span - ev.Span/1_000_000*protocol.Duration(p.cfg.DriftPPM) - ev.Span%1_000_000*protocol.Duration(p.cfg.DriftPPM)/1_000_000
 	*c.slotAt(seat, e.Slot) = slot{
-		job: e.Job, token: e.Token, kind: e.JobKind, started: c.now, runs: true, owed: p.ledger,
-		slow: waited > p.cfg.Lease-p.cfg.Heartbeat-p.cfg.Margin,
+		job: e.Job, token: e.Token, kind: e.JobKind, started: beat{c.now, c.local}, runs: true, owed: p.ledger,
+		trust: p.trustFrom(min(p.askedAt.Add(parked), c.local)),
 	}
 }
 

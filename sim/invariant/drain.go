@@ -66,7 +66,7 @@ func (c *Checker) goes(seat int32, p *process, e *protocol.Effect) {
 	p.ledger = true
 	all := c.slotsOf(seat)
 	for i := range all {
-		all[i].owed = !all[i].free()
+		all[i].owed = !all[i].free() || int32(i) == c.ending
 	}
 	if p.open || p.closing {
 		p.owed = 1

@@ -26,6 +26,7 @@ const (
 	ChargesForClaims                // the queue counts attempts at the claim, by its settings
 	BlamesForExpiry                 // the queue counts an expired lease as a failure, by its settings
 	EndsWithConnection              // the queue ends claims with their connection
+	SlowAnswers                     // answers may take longer than the lease leaves beside heartbeat and margin
 	OverlapDeclared                 // heartbeat, margin and drift leave no time within the lease
 
 	faults
@@ -57,6 +58,7 @@ var matrix = [faults]row{
 	ChargesForClaims:   {"the queue counts attempts at the claim", []ID{DrainSpendsNoBudget}},
 	BlamesForExpiry:    {"the queue counts an expired lease as a failure", []ID{DrainSpendsNoBudget}},
 	EndsWithConnection: {"the queue ends claims with their connection", []ID{OneOpenClaim, LeaseKeptWhileHandled, ToldBeforeLeaseEnds}},
+	SlowAnswers:        {"answers take longer than the lease leaves beside heartbeat and margin", []ID{DoneAfterFaults}},
 	OverlapDeclared:    {"heartbeat, margin and drift leave no time within the lease", []ID{ToldBeforeLeaseEnds, LeaseKeptWhileHandled, SharedUndoWhileHeld}},
 }
 
@@ -105,6 +107,9 @@ func (f Fault) in(sc *model.Scenario, p *model.Preset) bool {
 		return q.ExpiryFails || q.OnExpiry != model.Redeliver
 	case EndsWithConnection:
 		return q.FreedByHangup
+	case SlowAnswers:
+		latency := sc.Faults.Network.Latency
+		return latency != nil && 2*protocol.Duration(latency.Max()) >= q.Lease-q.Heartbeat-q.Margin
 	default:
 		c := protocol.Config{Lease: q.Lease, Heartbeat: q.Heartbeat, Margin: q.Margin}.WithDefaults()
 		return c.Heartbeat+c.Margin >= c.Lease

@@ -16,6 +16,7 @@ const (
 func (c *Checker) Stepping(now, local protocol.Instant, seat int32, ev *protocol.Event) {
 	c.now, c.local, c.event, c.sent, c.grant = now, local, *ev, 0, 0
 	c.steps++
+	c.ending = protocol.NoSlot
 	p := &c.procs[seat]
 	switch ev.Kind {
 	case protocol.Granted:
@@ -35,8 +36,10 @@ func (c *Checker) Stepping(now, local protocol.Instant, seat int32, ev *protocol
 			c.answered(p, s, ev)
 		}
 	case protocol.HandlerReturned:
+		c.ending = ev.Slot
 		c.returned(seat, ev)
 	case protocol.UndoReturned:
+		c.ending = ev.Slot
 		if s := c.slotAt(seat, ev.Slot); s != nil {
 			s.undoes, s.failedAll = false, ev.Code == protocol.UndoFailed
 		}
@@ -49,18 +52,14 @@ func (c *Checker) Stepping(now, local protocol.Instant, seat int32, ev *protocol
 func (c *Checker) answered(p *process, s *slot, ev *protocol.Event) {
 	switch ev.Code {
 	case protocol.Stale, protocol.Closed:
-		s.taken, s.settles = true, false
-	case protocol.OK, protocol.CancelOrder, protocol.Repeat:
-		switch ev.Kind {
-		case protocol.SettleAnswered:
-			s.settles = false
-		case protocol.RenewAnswered:
-			s.renewGot = max(s.renewGot, ev.Sent)
+		s.taken = true
+	case protocol.OK, protocol.CancelOrder:
+		if ev.Kind == protocol.RenewAnswered {
 			if s.runs {
 				c.occasions[LeaseKeptWhileHandled]++ // it was kept so far
 			}
-			if c.local.Sub(ev.Sent) > p.cfg.Lease-p.cfg.Heartbeat-p.cfg.Margin {
-				s.slow = true
+			if c.local <= s.trust { // what comes later does not bring trust back
+				s.trust = max(s.trust, p.trustFrom(ev.Sent))
 			}
 		}
 	}
@@ -101,7 +100,7 @@ func (c *Checker) Effect(seat int32, e *protocol.Effect) {
 		c.goes(seat, p, e)
 	case protocol.Renew:
 		if s := c.slotAt(seat, e.Slot); s != nil {
-			s.before, s.renewed, s.renewSent = s.renewed, c.now, e.At
+			s.before, s.renewed = s.renewed, beat{c.now, e.At}
 			c.settlesAgain(seat, p, s)
 		}
 	case protocol.Settle:
@@ -141,6 +140,11 @@ func (c *Checker) Stepped(seat int32) {
 		if c.grant != 0 {
 			c.grantDropped(seat, p)
 		}
+	case protocol.RenewAnswered, protocol.SaveAnswered, protocol.SettleAnswered:
+		// Not before: what was due, a repetition of the settling perhaps, came first.
+		if s := c.slotAt(seat, c.event.Slot); s != nil && s.token == c.event.Token && s.job == c.event.Job && c.endsSettling() {
+			s.settles = false
+		}
 	case protocol.HandlerReturned:
 		c.afterReturn(seat)
 	case protocol.StopAsked:
@@ -150,5 +154,17 @@ func (c *Checker) Stepped(seat int32) {
 			}
 			c.toldSoftly(seat)
 		}
+	}
+}
+
+// endsSettling reports whether the answer of this step is the last about its claim.
+func (c *Checker) endsSettling() bool {
+	switch c.event.Code {
+	case protocol.OK, protocol.Repeat:
+		return c.event.Kind == protocol.SettleAnswered
+	case protocol.Stale, protocol.Closed:
+		return true
+	default:
+		return false
 	}
 }

@@ -53,11 +53,10 @@ type pastLife struct {
 type slot struct {
 	job       protocol.JobKey
 	token     protocol.Token
-	started   protocol.Instant // of the handler
-	renewed   protocol.Instant // when the last renewal was sent, and
-	before    protocol.Instant // the one before it
-	renewSent protocol.Instant // local: the last renewal
-	renewGot  protocol.Instant // local: the newest that was answered with ok
+	started   beat             // of the handler
+	renewed   beat             // when the last renewal was sent, and
+	before    beat             // the one before it
+	trust     protocol.Instant // local: until when a careful worker trusts the lease, by the answers it got in time
 	settled   protocol.Instant // when its settling was last sent
 	until     protocol.Instant // local: the end of its undo's slice
 	kind      protocol.Kind
@@ -65,11 +64,11 @@ type slot struct {
 	runs      bool // its handler
 	undoes    bool // its undo hooks run
 	settles   bool // its settling was sent and is not answered
+	offered   bool // its settling was sent
 	told      bool // its handler was cancelled
 	softly    bool // its handler was told that the worker drains
 	shared    bool // its undo may still begin shared hooks
 	taken     bool // the worker was told that the claim is somebody else's, or ended
-	slow      bool // an answer about it took so long that nothing is promised about its lease
 	failedAll bool // undo failed
 	owed      bool // a line of the ledger is to come
 }
@@ -100,6 +99,16 @@ type endedJob struct {
 type generationCount struct {
 	gen uint32
 	n   int32
+}
+
+// beat is an instant by the broker's clock, and by that of the process.
+type beat struct{ at, local protocol.Instant }
+
+// trustFrom returns until when a careful worker trusts a lease that was surely not granted
+// before an instant of its clock (rule 10).
+func (p *process) trustFrom(since protocol.Instant) protocol.Instant {
+	k := p.cfg
+	return since.Add(k.Lease - k.Lease/1_000_000*protocol.Duration(k.DriftPPM) - k.Lease%1_000_000*protocol.Duration(k.DriftPPM)/1_000_000 - k.Margin)
 }
 
 func (c *Checker) slotsOf(seat int32) []slot {
