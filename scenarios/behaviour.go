@@ -17,7 +17,7 @@ func (r *reader) jobs(j *jobsKeys, grace protocol.Duration) ([]model.Job, model.
 	for i := range j.kinds {
 		k := &j.kinds[i]
 		job := r.job(&k.behaviour, grace)
-		job.Name, job.Arrivals, job.Work = k.name, k.Arrivals.table, k.Duration.table
+		job.Name, job.Arrivals, job.Work, job.Count = k.name, k.Arrivals.table, k.Duration.table, k.Count.value
 		list = append(list, job)
 	}
 	return list, nil
@@ -30,7 +30,7 @@ const mostJobs = 1e9
 func (r *reader) countJobs(j *jobsKeys, s *model.Scenario) {
 	for i := range j.kinds {
 		a := &j.kinds[i].Arrivals
-		if a.table == nil {
+		if a.table == nil || j.kinds[i].Count.written() {
 			continue
 		}
 		if n := float64(s.Duration) / a.table.Moments().Mean; n > mostJobs {

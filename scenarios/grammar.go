@@ -24,6 +24,16 @@ type document struct {
 	Deploys    deployKeys     `key:"deploys" about:"when a new version is rolled out"`
 	Faults     faultKeys      `key:"faults" about:"what goes wrong"`
 	Policies   policyList     `key:"policies" default:"[crash-only, drain, hybrid]" derived:"[crash-only, drain, hybrid]; with queue.preset that queue and hybrid" about:"ways of stopping and real queues to compare; the first is the baseline"`
+	Finding    findingKeys    `key:"finding" about:"the one run that simulate hunt found, which simulate replay makes again"`
+}
+
+// findingKeys names a run, and what it showed.
+type findingKeys struct {
+	place
+	Policy    text         `key:"policy" required:"" about:"one of policies"`
+	Seed      count        `key:"seed" required:"" about:"of the run"`
+	Invariant text         `key:"invariant" required:"" about:"the promise that is broken in it"`
+	Overrides overrideList `key:"overrides" about:"random numbers that are not drawn, each as stream/entity/index=value: [message/4294967297/12=0]"`
 }
 
 type fleetKeys struct {
@@ -83,6 +93,7 @@ type kindKeys struct {
 	name     string
 	Arrivals arrivals     `key:"arrivals" required:"" about:"when jobs of the kind come, for example {poisson: 13/s}"`
 	Duration distribution `key:"duration" required:"" about:"the time of one undisturbed execution, for example {lognormal: {p50: 45s, p99: 4m}}"`
+	Count    count        `key:"count" least:"1" derived:"no limit" about:"so many jobs of the kind altogether"`
 	behaviour
 }
 
@@ -108,6 +119,7 @@ type supervisorKeys struct {
 	Kind          choice      `key:"kind" choices:"kubernetes|plain|systemd|docker|nomad|ecs|fargate|cloud-run|heroku|fly|supervisord|render" default:"kubernetes" about:"whose behaviour is followed; docker is Compose too, plain is SIGTERM, grace, SIGKILL and nothing else"`
 	Grace         duration    `key:"grace" derived:"that of the kind: 30s under kubernetes, plain, ecs, fargate, heroku and render, 90s under systemd, 10s under docker, cloud-run and supervisord, 5s under nomad and fly" about:"between the request to stop a process and its SIGKILL"`
 	PreStop       duration    `key:"prestop" default:"0s" about:"kubernetes: the preStop hook runs this long before the stop signal, which uses up grace"`
+	PreStopTells  flag        `key:"prestop_tells" default:"false" about:"kubernetes: the preStop hook tells the worker, which begins to drain then and not at the stop signal"`
 	ExecStop      duration    `key:"exec_stop" derived:"none" about:"systemd: ExecStop runs this long before the stop signal, at most as long as the grace, which then counts anew"`
 	ShutdownDelay duration    `key:"shutdown_delay" derived:"none" about:"nomad: this passes between deregistering and the stop signal, and uses up no grace"`
 	Signal        choice      `key:"signal" choices:"SIGTERM|SIGINT|SIGQUIT|SIGHUP|SIGUSR1|SIGUSR2|SIGWINCH" derived:"SIGINT under nomad and fly, else SIGTERM" about:"the stop signal"`
@@ -177,7 +189,17 @@ type faultKeys struct {
 		Loss      chance       `key:"loss" default:"0%" about:"a message is lost"`
 		Duplicate chance       `key:"duplicate" default:"0%" about:"a message arrives twice"`
 	} `key:"network" about:"messages between workers and broker"`
-	Trace text `key:"trace" about:"recorded faults beside those: CSV with time, seat, kind and length, node failures as of LANL, or spot preemptions; relative to this file"`
+	At    nodeFaultList `key:"at" about:"faults at given instants, each like {time: 10s, seat: 0, kind: pause, length: 5s}"`
+	Trace text          `key:"trace" about:"recorded faults beside those: CSV with time, seat, kind and length, node failures as of LANL, or spot preemptions; relative to this file"`
+}
+
+// nodeFaultKeys is one fault at a given instant.
+type nodeFaultKeys struct {
+	place
+	Time   duration `key:"time" required:"" about:"since the start, for example 10m"`
+	Seat   count    `key:"seat" default:"0" about:"of the worker, from 0; the one that takes its place is hit as well"`
+	Kind   choice   `key:"kind" choices:"crash|pause|partition|preempt" required:"" about:"crash, pause, partition or preempt"`
+	Length duration `key:"length" default:"0s" about:"of a pause or a partition; of the notice before a preemption"`
 }
 
 type spellKeys struct {

@@ -64,6 +64,8 @@ func (r *reader) scenario(d *document) *model.Scenario {
 	s.Jobs, s.Trace = r.jobs(&d.Jobs, s.Supervisor.WorkerGrace())
 	r.countJobs(&d.Jobs, s)
 	s.Deploys = r.deploys(&d.Deploys, s.Duration)
+	s.Faults.At = r.faultsAt(&d.Faults.At, s.Duration)
+	s.Finding = r.finding(&d.Finding, s)
 	s.Faults.Trace = r.faultTrace(&d.Faults.Trace, s.Duration)
 	return s
 }

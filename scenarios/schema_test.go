@@ -84,6 +84,9 @@ var otherKeys = []string{
 	complete("jobs: {mail: {arrivals: {empirical: seen.txt}, duration: 1s}}\n"),
 	complete("jobs: {trace: jobs.csv, map: {arrival: arrival, duration: duration, kind: x}}\ndeploys: {trace: history.csv, app: web}\nfaults: {trace: faults.csv}\n"),
 	complete("jobs: {trace: jobs.csv, map: {arrival: arrival, end: x}}\n"),
+	complete("jobs: {mail: {arrivals: {every: 1s}, duration: 1s, count: 3}}\nsupervisor: {grace: 20s, prestop: 5s, prestop_tells: true}\n" +
+		"faults: {at: [{time: 10s, kind: crash}, {time: 5s, seat: 2, kind: pause, length: 3s}]}\npolicies: [hybrid]\n" +
+		"finding: {policy: hybrid, seed: 7, invariant: no-job-lost, overrides: [message/4294967297/12=0]}\n"),
 }
 
 func TestEveryKeyOfTheSchemaIsAccepted(t *testing.T) {

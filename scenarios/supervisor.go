@@ -31,6 +31,12 @@ func (r *reader) supervisor(k *supervisorKeys) (s model.Supervisor, replicas int
 			s.PreStop = w.d.value
 		}
 	}
+	switch s.Tells = k.PreStopTells.value; {
+	case s.Tells && s.Kind != model.Kubernetes:
+		r.fail(k.PreStopTells.place, "has no meaning under kind "+s.Kind.String(), "drop it, or write kind: kubernetes")
+	case s.Tells && s.PreStop == 0:
+		r.fail(k.PreStopTells.place, "has no preStop hook that could tell", "write prestop: 5s, or drop it")
+	}
 	at := k.Grace.place
 	if !at.written() {
 		at = k.PreStop.place
@@ -87,7 +93,7 @@ func (r *reader) leavesTime(at place, s model.Supervisor, remedy string) {
 
 // deployed takes everything from a manifest.
 func (r *reader) deployed(k *supervisorKeys) (model.Supervisor, int) {
-	for _, p := range []place{k.Kind.place, k.Grace.place, k.PreStop.place, k.ExecStop.place, k.ShutdownDelay.place, k.Signal.place, k.Repeat.place, k.Rollout.place} {
+	for _, p := range []place{k.Kind.place, k.Grace.place, k.PreStop.place, k.ExecStop.place, k.ShutdownDelay.place, k.Signal.place, k.Repeat.place, k.PreStopTells.place, k.Rollout.place} {
 		if p.written() {
 			r.fail(p, "comes from the manifest already", "drop it, or drop manifest")
 			return model.Supervisor{}, 0

@@ -64,7 +64,7 @@ func (c *chance) queue(q *model.Queue) {
 	q.Heartbeat = one(c, q.Lease/3, q.Lease/3, q.Lease/2, q.Lease/5, q.Lease*3/4)
 	q.Margin = one(c, q.Lease/50, q.Lease/50, 10*ms, q.Lease/5)
 	q.DriftPPM = one[int64](c, 0, 200, 200, 20_000)
-	q.Park = one(c, model.NoLongPoll, sec, 5*sec, 20*sec)
+	q.Park = one(c, 100*ms, sec, 5*sec, 20*sec)
 	q.MaxFailures, q.Poison, q.Starving = one(c, 1, 3, 5, 0), one(c, 1, 3, 3, 0), 10
 	q.Backoff.Min = one(c, 100*ms, sec)
 	q.Backoff.Max = q.Backoff.Min * one[protocol.Duration](c, 1, 8)
