@@ -73,7 +73,7 @@ func (b *Broker) settle(now protocol.Instant, req Request, out *Outbox) {
 	if b.cfg.Deviations.Has(deviation.SettleUnfenced) && code == protocol.Stale && row != nil && !row.State.Terminal() {
 		code = protocol.OK
 	}
-	if b.cfg.Deviations.Has(deviation.ReadThenRelease) && code == protocol.Stale && row.readBefore(e) {
+	if b.cfg.Deviations.Has(deviation.ReadThenRelease) && code == protocol.Stale && row != nil && row.readBefore(e) {
 		code = protocol.OK
 	}
 	switch {

@@ -202,3 +202,42 @@ func shardFlag(to *lab.Shard) *value {
 		return err
 	}}
 }
+
+// mostScenarios is more than a week of hunting.
+const mostScenarios = 1_000_000_000
+
+// manySeedsFlag is a number of scenarios to draw.
+func manySeedsFlag(to *int, n int) *value {
+	*to = n
+	return &value{kind: "N", text: strconv.Itoa(n), set: func(s string) error {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 || n > mostScenarios {
+			return fmt.Errorf("is not a number of seeds; write a whole number from 1 to %d", mostScenarios)
+		}
+		*to = n
+		return nil
+	}}
+}
+
+// lengthFlag is how long something goes on by the clock on the wall.
+func lengthFlag(to *time.Duration) *value {
+	return &value{kind: "10m", set: func(s string) error {
+		d, err := time.ParseDuration(s)
+		if err != nil || d <= 0 {
+			return fmt.Errorf("is not a length of time; write it like 10m or 90s")
+		}
+		*to = d
+		return nil
+	}}
+}
+
+// namesOfOne is one of several names.
+func namesOfOne(to *string, what string, valid []string) *value {
+	return &value{kind: "NAME", set: func(s string) error {
+		if !slices.Contains(valid, s) {
+			return fmt.Errorf("there is no %s %q; %s", what, s, suggest(s, valid))
+		}
+		*to = s
+		return nil
+	}}
+}

@@ -32,7 +32,10 @@ them are worth looking at.
 RECORDING is a flight recording (realworld/record): a segment, whose others are found beside
 it, or a folder with the recording of one worker. Every step is made again on the machine of
 this version and compared with what was recorded; times are on the worker's clock. --job,
---from and --until show a timeline. A step that differs is named, and the exit status is 1.`,
+--from and --until show a timeline. A step that differs is named, and the exit status is 1.
+
+A file that simulate hunt left names its run itself: without further flags its story is told,
+and the exit status is 1 as long as the promise is broken in it.`,
 		Example: `  simulate replay --seed 1 three-minute-render --policy hybrid
   simulate replay --seed 1 three-minute-render --policy hybrid --job 57
   simulate replay --seed 1 three-minute-render --policy hybrid --worker 3 --from 59m --until 62m
@@ -65,11 +68,17 @@ func (a *app) replay(cmd *cobra.Command, args []string, s *selection) error {
 	if err != nil {
 		return err
 	}
+	if err := s.named(cmd, scn); err != nil {
+		return err
+	}
 	if end := protocol.Instant(scn.Duration); s.from > end {
 		return misuse("--from %v is after the end of the run at %v", s.from, end)
 	}
 	if s.job >= 0 || s.worker >= 0 || s.deploy >= 0 {
 		return a.timeline(cmd, scn, s)
+	}
+	if scn.Finding != nil && s.policy == scn.Finding.Policy && s.seed == scn.Finding.Seed {
+		return a.replayFinding(args[0])
 	}
 	return a.overview(cmd, scn, s)
 }

@@ -17,8 +17,23 @@ import (
 type single struct {
 	input
 	output
-	policy string
-	seed   uint64
+	policy    string
+	seed      uint64
+	overrides map[sim.Address]uint64
+}
+
+// named takes the run that a scenario names, unless the flags say another.
+func (s *single) named(cmd *cobra.Command, scn *scene) error {
+	f := scn.Finding
+	if f == nil || cmd.Flags().Changed("policy") || cmd.Flags().Changed("seed") {
+		return nil
+	}
+	var err error
+	if s.overrides, err = sim.Overrides(f.Overrides); err != nil {
+		return misuse("%s: finding.overrides: %v", strings.Join(scn.words, " "), err)
+	}
+	s.policy, s.seed = f.Policy, f.Seed
+	return nil
 }
 
 func (s *single) flags(cmd *cobra.Command) {
@@ -45,6 +60,9 @@ func (a *app) runCommand() *cobra.Command {
 func (a *app) runOnce(cmd *cobra.Command, args []string, s *single) error {
 	scn, err := s.load(cmd, args)
 	if err != nil {
+		return err
+	}
+	if err := s.named(cmd, scn); err != nil {
 		return err
 	}
 	if err := checkOut(s.dir, "run"); err != nil {
@@ -91,7 +109,7 @@ func (a *app) simulate(cmd *cobra.Command, scn *scene, s *single, observe func(*
 	if err != nil {
 		return nil, err
 	}
-	w, err := sim.NewWorld(under, preset, s.seed, nil)
+	w, err := sim.NewWorld(under, preset, s.seed, s.overrides)
 	if err != nil {
 		return nil, err
 	}

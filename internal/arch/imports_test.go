@@ -132,6 +132,10 @@ var table = []row{
 		pkg: "plots", others: []string{"golang.org/x/image", "gonum.org/v1/plot"},
 		why: "plain rows go in, pictures come out; whoever measured them is somebody else",
 	},
+	{
+		pkg: "findings",
+		why: "what simulate hunt found, as tests; nothing is built from it",
+	},
 	{pkg: "cmd/simulate", any: true},
 	{pkg: "cmd/bench", any: true},
 	{

@@ -9,20 +9,38 @@ import (
 	"github.com/quiesce/quiesce/sim/invariant"
 )
 
-// minimiser looks for the smallest scenario in which an invariant is still broken.
+// minimiser looks for the smallest scenario that shows the same.
 type minimiser struct {
 	best *model.Scenario
-	id   invariant.ID
+	same func(*model.Scenario, *Outcome, error) bool
 	runs int
-	most int // runs that are allowed
 }
+
+// mostRuns bounds the time that minimising takes to a few seconds.
+const mostRuns = 3000
 
 // Minimise returns a scenario that is no larger, in which the same invariant is broken, and how
 // many runs it took to find. It leaves out faults, deploys, jobs and workers, turns off what can
 // be turned off, keeps from happening what need not happen, and makes instants and lengths round;
 // a change is kept only if the same invariant is broken after it.
 func Minimise(sc *model.Scenario, id invariant.ID) (*model.Scenario, int) {
-	m := &minimiser{best: clone(sc), id: id, most: 3000}
+	broke := func(c *model.Scenario, o *Outcome, err error) (broke, inTime bool) {
+		if err != nil || o.Broke(id) == nil {
+			return false, false
+		}
+		return true, o.Broke(id).At <= protocol.Instant(c.Duration)
+	}
+	// What is broken while the run lasts stays so: other commands show the run and no more.
+	o, err := Try(sc)
+	_, wasInTime := broke(sc, o, err)
+	return minimise(sc, func(c *model.Scenario, o *Outcome, err error) bool {
+		is, inTime := broke(c, o, err)
+		return is && (inTime || !wasInTime)
+	})
+}
+
+func minimise(sc *model.Scenario, same func(*model.Scenario, *Outcome, error) bool) (*model.Scenario, int) {
+	m := &minimiser{best: clone(sc), same: same}
 	for {
 		before := m.runs
 		changed := m.cutEnd()
@@ -30,7 +48,7 @@ func Minimise(sc *model.Scenario, id invariant.ID) (*model.Scenario, int) {
 		changed = m.simplify() || changed
 		changed = m.keepFromHappening() || changed
 		changed = m.shrinkNumbers() || changed
-		if !changed || m.runs == before || m.runs >= m.most {
+		if !changed || m.runs == before || m.runs >= mostRuns {
 			break
 		}
 	}
@@ -53,7 +71,7 @@ func clone(sc *model.Scenario) *model.Scenario {
 
 // try keeps a change if the invariant is still broken.
 func (m *minimiser) try(change func(*model.Scenario) bool) bool {
-	if m.runs >= m.most {
+	if m.runs >= mostRuns {
 		return false
 	}
 	c := clone(m.best)
@@ -64,8 +82,7 @@ func (m *minimiser) try(change func(*model.Scenario) bool) bool {
 		return false
 	}
 	m.runs++
-	o, err := Try(c)
-	if err != nil || o.Broke(m.id) == nil {
+	if o, err := Try(c); !m.same(c, o, err) {
 		return false
 	}
 	m.best = c
@@ -87,25 +104,27 @@ func sound(sc *model.Scenario) bool {
 	return sc.Duration > 0
 }
 
-// cutEnd ends the run right after the invariant is broken.
+// cutEnd ends the run right after the first promise is broken, or as early as can be.
 func (m *minimiser) cutEnd() bool {
-	o, err := Try(m.best)
-	if err != nil {
-		return false
+	ends := []protocol.Duration{m.best.Duration / 2, m.best.Duration * 3 / 4}
+	if o, err := Try(m.best); err == nil && len(o.Findings) > 0 {
+		ends = append([]protocol.Duration{protocol.Duration(o.Findings[0].At) + sec}, ends...)
 	}
-	f := o.Broke(m.id)
-	if f == nil {
-		return false
-	}
-	end := (protocol.Duration(f.At)/sec + 2) * sec
-	return m.try(func(sc *model.Scenario) bool {
-		if end >= sc.Duration {
-			return false
+	for _, end := range ends {
+		end = (end/sec + 1) * sec
+		if m.try(func(sc *model.Scenario) bool {
+			if end >= sc.Duration {
+				return false
+			}
+			sc.Duration = end
+			sc.Deploys.At = slices.DeleteFunc(sc.Deploys.At, func(at protocol.Instant) bool { return at >= protocol.Instant(end) })
+			sc.Faults.At = slices.DeleteFunc(sc.Faults.At, func(f model.NodeFault) bool { return f.At >= protocol.Instant(end) })
+			return true
+		}) {
+			return true
 		}
-		sc.Duration = end
-		sc.Deploys.At = slices.DeleteFunc(sc.Deploys.At, func(at protocol.Instant) bool { return at >= protocol.Instant(end) })
-		return true
-	})
+	}
+	return false
 }
 
 // dropAll leaves out one thing after the other.

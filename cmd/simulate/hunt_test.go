@@ -1,0 +1,168 @@
+package main
+
+import (
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/model"
+)
+
+// found hunts a mutant and returns the finding's file and what was printed.
+func found(t *testing.T, mutant string) (file, text string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "found")
+	r := invoke(t.Context(), "hunt", "--mutant", mutant, "--seeds", "3000", "--findings", dir)
+	require.Equal(t, exitFinding, r.status, r.stderr)
+	files, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	return files[0], r.stdout
+}
+
+func TestAHuntThatFindsNothingSaysHowMuchItTried(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "none")
+	text := succeed(t, "hunt", "--seeds", "200", "--findings", dir)
+	assert.Contains(t, text, "200 seeds: every promise was kept (31 invariants; ")
+	assert.NoDirExists(t, dir, "there is nothing to keep")
+	var d struct {
+		Seeds int
+		Past  int `json:"past_findings"`
+		Found any
+		Meta  map[string]float64
+	}
+	require.NoError(t, json.Unmarshal([]byte(succeed(t, "hunt", "--seeds", "20", "--findings", dir, "--format", "json")), &d))
+	assert.Equal(t, 20, d.Seeds)
+	assert.Nil(t, d.Found)
+	assert.Positive(t, d.Meta["seeds_per_second"])
+}
+
+func TestAFindingIsAStoryAScenarioATestAndACommand(t *testing.T) {
+	file, text := found(t, "release-before-undo")
+	assert.Contains(t, text, "undo-before-release is broken")
+	assert.Contains(t, text, "simulate replay "+file)
+	assert.Contains(t, text, testFile(file))
+	assert.Less(t, strings.Count(text, "\n"), 25, "it fits on a screen")
+
+	test := read(t, testFile(file))
+	_, err := parser.ParseFile(token.NewFileSet(), "", test, parser.AllErrors)
+	require.NoError(t, err)
+	assert.Contains(t, test, "func TestReleaseBeforeUndo")
+	assert.Contains(t, test, read(t, file), "it stands by itself")
+
+	r := invoke(t.Context(), "replay", file)
+	assert.Equal(t, exitFinding, r.status, r.stderr)
+	assert.Contains(t, r.stdout, "undo-before-release is broken")
+	assert.Contains(t, r.stderr, "undo-before-release is broken")
+
+	// The other views of the same run.
+	assert.Contains(t, succeed(t, "replay", file, "--worker", "0"), "start")
+	again := succeed(t, "run", file)
+	assert.Contains(t, again, "Promises that are broken on purpose")
+	assert.Equal(t, again, succeed(t, "run", file), "the same run")
+}
+
+func TestEarlierFindingsAreTriedFirst(t *testing.T) {
+	file, _ := found(t, "late-claim-dropped")
+	dir := filepath.Dir(file)
+	assert.Contains(t, succeed(t, "hunt", "--seeds", "10", "--findings", dir), "1 finding of earlier hunts: as they should be")
+
+	// A fault that nothing notices any more is a hole in the checking.
+	rewrite(t, file, strings.Replace(read(t, file), "unsafe: [late-claim-dropped]", "unsafe: [bounces-jobs]", 1))
+	r := invoke(t.Context(), "hunt", "--seeds", "10", "--findings", dir)
+	assert.Equal(t, exitFinding, r.status)
+	assert.Contains(t, r.stderr, "nothing notices it any more")
+
+	// And a promise that is broken without a fault is one that came back.
+	rewrite(t, file, strings.Replace(read(t, file), "seed:", "sed:", 1))
+	r = invoke(t.Context(), "hunt", "--seeds", "10", "--findings", dir)
+	assert.Equal(t, exitMisuse, r.status)
+	assert.Contains(t, r.stderr, "did you mean seed?")
+}
+
+func TestExplainSaysWhatMayVaryAndFromWhenOn(t *testing.T) {
+	file, _ := found(t, "second-signal-kills")
+	text := succeed(t, "explain", file)
+	assert.Contains(t, text, "from here on it was inevitable")
+	assert.Contains(t, text, "What it hangs on")
+	assert.Contains(t, text, "What may vary freely")
+	var d struct {
+		Invariant      string
+		InevitableFrom int `json:"inevitable_from"`
+		Story          []struct{ Text string }
+		Facts          []struct {
+			What    string
+			Free    bool
+			Tried   int
+			SavedBy []string `json:"saved_by"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(succeed(t, "explain", file, "--format", "json")), &d))
+	assert.Equal(t, "escalates-by-repeat", d.Invariant)
+	assert.Less(t, d.InevitableFrom, len(d.Story))
+	assert.NotEmpty(t, d.Facts)
+}
+
+func TestSelftestCatchesEveryMutant(t *testing.T) {
+	var d struct {
+		Mutants []struct {
+			Name, By    string
+			Caught      bool
+			Seeds       int
+			StoryEvents int `json:"story_events"`
+		}
+		Canary struct{ Caught bool }
+	}
+	require.NoError(t, json.Unmarshal([]byte(succeed(t, "selftest", "--format", "json", "--price=false")), &d))
+	require.Len(t, d.Mutants, len(model.UnsafeNames()))
+	assert.True(t, d.Canary.Caught)
+	for _, m := range d.Mutants {
+		assert.True(t, m.Caught, m.Name)
+		assert.NotEmpty(t, m.By, m.Name)
+		assert.Positive(t, m.Seeds, m.Name)
+		assert.Positive(t, m.StoryEvents, m.Name)
+		assert.LessOrEqual(t, m.StoryEvents, 24, "%s: it fits on a screen", m.Name)
+	}
+}
+
+func TestAMutantThatSurvivesFailsTheSelftest(t *testing.T) {
+	r := invoke(t.Context(), "selftest", "--price=false", "--seeds", "1")
+	assert.Equal(t, exitFinding, r.status)
+	assert.Contains(t, r.stderr, "survived: nothing notices")
+	assert.Contains(t, r.stdout, "nobody")
+}
+
+func TestHuntsThatCannotBe(t *testing.T) {
+	dir := t.TempDir()
+	plain := filepath.Join(dir, "plain.yaml")
+	rewrite(t, plain, "duration: 1m\nfleet: {workers: 1}\njobs: {mail: {arrivals: {every: 1s}, duration: 1s}}\n")
+	unknown := filepath.Join(dir, "sub", "unknown.yaml")
+	require.NoError(t, os.Mkdir(filepath.Dir(unknown), 0o755))
+	rewrite(t, unknown, read(t, plain)+"policies: [hybrid]\nfinding: {policy: hybrid, seed: 1, invariant: no-job-lots}\n")
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"hunt", "--for", "1m", "--seeds", "3"}, "give one of them"},
+		{[]string{"hunt", "--for", "soon"}, "--for soon: is not a length of time; write it like 10m or 90s"},
+		{[]string{"hunt", "--seeds", "0"}, "is not a number of seeds"},
+		{[]string{"hunt", "--mutant", "settles-onec"}, "did you mean settles-once?"},
+		{[]string{"hunt", "--findings", dir}, "it has no finding"},
+		{[]string{"explain"}, "explain takes one finding"},
+		{[]string{"explain", plain}, "it has no finding"},
+		{[]string{"explain", unknown}, "did you mean no-job-lost?"},
+		{[]string{"replay", unknown}, "did you mean no-job-lost?"},
+	} {
+		r := invoke(t.Context(), c.args...)
+		assert.Equal(t, exitMisuse, r.status, "%v", c.args)
+		assert.Contains(t, r.stderr, c.says, "%v", c.args)
+		assert.Empty(t, r.stdout, "%v", c.args)
+	}
+}
