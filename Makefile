@@ -8,13 +8,15 @@ SEEDS ?= 10
 BENCH ?= .
 # how long make fuzz stays with each target
 FUZZTIME ?= 20s
+# how long make hunt goes on
+HUNTTIME ?= 5m
 # the race detector, where there is the C compiler that it needs
 RACE ?= $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 # run as it is, so that its dependencies are not ours
 STATICCHECK ?= go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build tools test lint fmt bench costs fuzz cover cross determinism check simulate
+.PHONY: help build tools test lint fmt bench costs fuzz hunt cover cross determinism check simulate
 
 help: ## List the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +47,10 @@ costs: ## What full worlds of several sizes cost, in one table
 fuzz: ## Run every fuzz target in turn (FUZZTIME=5m)
 	go run ./internal/arch/fuzz -time $(FUZZTIME)
 
+hunt: ## See that every known mistake is found, then look for unknown ones (HUNTTIME=1h)
+	go run ./cmd/simulate selftest
+	go run ./cmd/simulate hunt --for $(HUNTTIME)
+
 cover: ## Test coverage by function, into out/cover.txt, and in all
 	@mkdir -p out && go test -coverpkg=./... -coverprofile=out/cover.out ./...
 	@go tool cover -func=out/cover.out > out/cover.txt && tail -n 1 out/cover.txt
@@ -56,7 +62,7 @@ cross: ## See that everything compiles for macOS and Windows, tests included
 determinism: ## Same seed, same bytes: two processes, two widths, and arm64 where qemu-user is there
 	go test -count=1 -v ./internal/arch/determinism
 
-check: test cross determinism fuzz ## The longer checks: test, cross, determinism and fuzz
+check: test cross determinism fuzz hunt ## The longer checks: test, cross, determinism, fuzz and hunt
 
 simulate: ## Compare policies in one scenario (SCENARIO=rolling-wave SEEDS=20)
 	go run ./cmd/simulate compare $(SCENARIO) --seeds $(SEEDS)
