@@ -84,7 +84,11 @@ func (a *app) hunt(cmd *cobra.Command, h *hunting) error {
 	}
 	start := time.Now()
 	bar := newProgress(a.stderr, h.quiet, "seeds")
-	plan.Progress = func(n int64) { bar.at(int(n), plan.Seeds) }
+	most := plan.Seeds
+	if most == 0 {
+		most = -1 // nobody knows how many it will be
+	}
+	plan.Progress = func(n int64) { bar.at(int(n), most) }
 	res, err := hunt.Hunt(ctx, plan)
 	bar.clear()
 	if err != nil {

@@ -145,7 +145,10 @@ func (a *app) overview(cmd *cobra.Command, scn *scene, s *selection) error {
 	b.WriteString(wrap("", "  ", "A timeline is of one job (--job K), one worker (--worker SEAT) or one deploy (--deploy D); --from and --until cut it."))
 	v.writeStalls(&b, command)
 	v.writeRollouts(&b, command)
-	return a.show(&b)
+	if err := a.show(&b); err != nil {
+		return err
+	}
+	return s.finding(row)
 }
 
 func (v *survey) writeStalls(b *bytes.Buffer, command string) {

@@ -117,7 +117,7 @@ func (a *app) timeline(cmd *cobra.Command, scn *scene, s *selection) error {
 	if err != nil {
 		return err
 	}
-	_, err = a.simulate(cmd, scn, &s.single, func(world *sim.World) func() bool {
+	row, err := a.simulate(cmd, scn, &s.single, func(world *sim.World) func() bool {
 		over := false
 		world.Observe(func(o sim.Observation) {
 			if over = over || o.At > s.until || w.done(); !over {
@@ -146,5 +146,5 @@ func (a *app) timeline(cmd *cobra.Command, scn *scene, s *selection) error {
 	if err := t.flush(); err != nil {
 		return fmt.Errorf("the timeline cannot be written to stdout: %w", err)
 	}
-	return nil
+	return s.finding(row)
 }

@@ -42,6 +42,15 @@ func (s *single) flags(cmd *cobra.Command) {
 	cmd.Flags().Var(seedFlag(&s.seed), "seed", "seed of the run")
 }
 
+// finding is the error of a run in which something is broken that must not be. row may be nil.
+func (s *single) finding(row *meter.Row) error {
+	if row == nil {
+		return nil // it was not run to its end
+	}
+	results := &lab.Results{Policies: []string{s.policy}, Seeds: []uint64{s.seed}, Rows: [][]*meter.Row{{row}}}
+	return (&report{broken: brokenIn(results)}).finding()
+}
+
 func (a *app) runCommand() *cobra.Command {
 	var s single
 	cmd := &cobra.Command{

@@ -195,7 +195,7 @@ func (c *Checker) claimSettled(f *model.Fact, j *job) {
 	}
 	switch f.Verb {
 	case protocol.Fail:
-		if c.must(DrainSpendsNoBudget, j.blamed == f.Token) {
+		if c.must(DrainSpendsNoBudget, j.blamed >= f.Token) {
 			c.breaks(DrainSpendsNoBudget, f.Job, f.Seat, "job %d was charged a failure by worker %d although its handler had not failed", f.Job, f.Seat)
 		}
 	case protocol.Release, protocol.Refuse:

@@ -41,7 +41,7 @@ type row struct {
 // matrix is the promises by fault: whatever is not named is promised.
 var matrix = [faults]row{
 	BrokerForgets: {"the broker forgets its last writes", []ID{
-		NoJobLost, OneOpenClaim, ClaimEndsOnce, AckedOnlyIfFinished, ExitZeroHoldsNothing, DrainSpendsNoBudget, NoStaleEffect,
+		NoJobLost, OneOpenClaim, ClaimEndsOnce, AckedOnlyIfFinished, ExitZeroHoldsNothing, NoStaleEffect,
 		LeaseKeptWhileHandled, ToldBeforeLeaseEnds, SharedUndoWhileHeld, ReturnsToNewer,
 	}},
 	DriftBeyond: {"clocks drift by more than declared", []ID{
