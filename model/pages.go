@@ -1,55 +1,83 @@
 package model
 
-// pageSize is how many neighbours share a page. Jobs end roughly in the order in which
-// they came, so a page's members are gone at about the same time.
+// pageSize is how many neighbours share a page, and values a block.
 const pageSize = 256
 
 // Pages holds values by ascending serial number in memory that does not grow with the
-// numbers: pages whose members are all gone are used again.
+// numbers. Jobs end only roughly in the order in which they came: the last of many
+// neighbours may outlive the others by far. So a page knows only where its values are, and
+// the values themselves lie close together, wherever there was room.
 type Pages[T any] struct {
-	dir  []*page[T]
-	base uint64 // number of the first page in dir
-	free []*page[T]
+	dir    []*page
+	base   uint64 // number of the first page in dir
+	spare  []*page
+	blocks [][]T  // of pageSize values, or fewer in a copy, which is as long as it has to be
+	made   uint32 // values that have a place in blocks
+	free   []uint32
 }
 
-// page holds pageSize members, or fewer in a copy, which is as long as it has to be.
-type page[T any] struct {
-	items []T
-	used  []bool
-	live  int
-}
-
-func newPage[T any](n int) *page[T] {
-	return &page[T]{items: make([]T, n), used: make([]bool, n)}
-}
-
-// has reports whether member i is there.
-func (pg *page[T]) has(i uint64) bool { return i < uint64(len(pg.used)) && pg.used[i] }
-
-// grow makes a copy full-length; pointers into it are void afterwards.
-func (pg *page[T]) grow() {
-	pg.items = append(pg.items, make([]T, pageSize-len(pg.items))...)
-	pg.used = append(pg.used, make([]bool, pageSize-len(pg.used))...)
+// page holds the places of pageSize neighbours plus one, or of fewer in a copy; 0 is none.
+type page struct {
+	places []uint32
+	live   int
 }
 
 // copyTo makes dst an equal page, no longer than its last member needs.
-func (pg *page[T]) copyTo(dst *page[T]) {
-	n := len(pg.used)
-	for n > 0 && !pg.used[n-1] {
+func (pg *page) copyTo(dst *page) {
+	n := len(pg.places)
+	for n > 0 && pg.places[n-1] == 0 {
 		n--
 	}
-	dst.items = append(dst.items[:0], pg.items[:n]...)
-	dst.used = append(dst.used[:0], pg.used[:n]...)
+	dst.places = append(dst.places[:0], pg.places[:n]...)
 	dst.live = pg.live
+}
+
+// lengthen makes a short slice of a copy as long as all others.
+func lengthen[E any](s []E) []E { return append(s, make([]E, pageSize-len(s))...) }
+
+func (p *Pages[T]) at(place uint32) *T { return &p.blocks[place/pageSize][place%pageSize] }
+
+// place finds room for one more value. In a copy it may move others.
+func (p *Pages[T]) place() uint32 {
+	if k := len(p.free); k > 0 {
+		place := p.free[k-1]
+		p.free = p.free[:k-1]
+		return place
+	}
+	place := p.made
+	p.made++
+	switch b := int(place / pageSize); {
+	case b == len(p.blocks):
+		p.blocks = append(p.blocks, make([]T, pageSize))
+	case int(place%pageSize) >= len(p.blocks[b]):
+		p.blocks[b] = lengthen(p.blocks[b])
+	}
+	return place
 }
 
 // Put makes room for serial number n and returns its cleared value.
 func (p *Pages[T]) Put(n uint64) *T {
-	d := n / pageSize
+	pg := p.page(n / pageSize)
+	i := n % pageSize
+	if i >= uint64(len(pg.places)) {
+		pg.places = lengthen(pg.places)
+	}
+	if pg.places[i] == 0 {
+		pg.places[i] = p.place() + 1
+		pg.live++
+	}
+	v := p.at(pg.places[i] - 1)
+	var zero T
+	*v = zero
+	return v
+}
+
+// page returns page number d, which may come back after it was given up.
+func (p *Pages[T]) page(d uint64) *page {
 	if len(p.dir) == 0 {
 		p.base = d
 	}
-	for d < p.base { // a number that comes back after its page was dropped
+	for d < p.base {
 		p.dir = append(p.dir, nil)
 		copy(p.dir[1:], p.dir)
 		p.dir[0] = nil
@@ -60,47 +88,37 @@ func (p *Pages[T]) Put(n uint64) *T {
 	}
 	pg := p.dir[d-p.base]
 	if pg == nil {
-		pg = p.take(pageSize)
+		pg = p.take()
 		p.dir[d-p.base] = pg
 	}
-	i := n % pageSize
-	if i >= uint64(len(pg.used)) {
-		pg.grow()
-	}
-	if !pg.used[i] {
-		pg.used[i] = true
-		pg.live++
-	}
-	var zero T
-	pg.items[i] = zero
-	return &pg.items[i]
+	return pg
 }
 
-// take returns a page without members, one that was used before or a new one with room for n.
-func (p *Pages[T]) take(n int) *page[T] {
-	k := len(p.free)
+// take returns a page without members.
+func (p *Pages[T]) take() *page {
+	k := len(p.spare)
 	if k == 0 {
-		return newPage[T](n)
+		return new(page)
 	}
-	pg := p.free[k-1]
-	p.free = p.free[:k-1]
+	pg := p.spare[k-1]
+	p.spare = p.spare[:k-1]
 	return pg
 }
 
 // give keeps a page for later, whoever its members were.
-func (p *Pages[T]) give(pg *page[T]) {
-	clear(pg.used)
+func (p *Pages[T]) give(pg *page) {
+	clear(pg.places)
 	pg.live = 0
-	p.free = append(p.free, pg)
+	p.spare = append(p.spare, pg)
 }
 
 // Get returns the value of serial number n, or nil when there is none.
 func (p *Pages[T]) Get(n uint64) *T {
-	d := n/pageSize - p.base
-	if n/pageSize < p.base || d >= uint64(len(p.dir)) || p.dir[d] == nil || !p.dir[d].has(n%pageSize) {
+	d, i := n/pageSize-p.base, n%pageSize // a page before the first wraps around and is beyond the last
+	if d >= uint64(len(p.dir)) || p.dir[d] == nil || i >= uint64(len(p.dir[d].places)) || p.dir[d].places[i] == 0 {
 		return nil
 	}
-	return &p.dir[d].items[n%pageSize]
+	return p.at(p.dir[d].places[i] - 1)
 }
 
 // Drop forgets serial number n.
@@ -110,7 +128,8 @@ func (p *Pages[T]) Drop(n uint64) {
 	}
 	d := n/pageSize - p.base
 	pg := p.dir[d]
-	pg.used[n%pageSize] = false
+	p.free = append(p.free, pg.places[n%pageSize]-1)
+	pg.places[n%pageSize] = 0
 	pg.live--
 	if pg.live > 0 {
 		return
@@ -140,9 +159,9 @@ func (p *Pages[T]) Each(f func(n uint64, v *T)) {
 		if pg == nil {
 			continue
 		}
-		for i := range pg.items {
-			if pg.used[i] {
-				f((p.base+uint64(d))*pageSize+uint64(i), &pg.items[i])
+		for i, place := range pg.places {
+			if place != 0 {
+				f((p.base+uint64(d))*pageSize+uint64(i), p.at(place-1))
 			}
 		}
 	}
@@ -150,7 +169,9 @@ func (p *Pages[T]) Each(f func(n uint64, v *T)) {
 
 // CopyTo makes dst an equal, independent copy. dst's memory is used again where possible.
 func (p *Pages[T]) CopyTo(dst *Pages[T]) {
-	dst.base = p.base
+	dst.base, dst.made = p.base, p.made
+	dst.free = append(dst.free[:0], p.free...)
+	dst.copyBlocks(p)
 	for len(dst.dir) < len(p.dir) {
 		dst.dir = append(dst.dir, nil)
 	}
@@ -166,8 +187,20 @@ func (p *Pages[T]) CopyTo(dst *Pages[T]) {
 			continue
 		}
 		if dst.dir[d] == nil {
-			dst.dir[d] = dst.take(0)
+			dst.dir[d] = dst.take()
 		}
 		pg.copyTo(dst.dir[d])
+	}
+}
+
+// copyBlocks copies every value that has a place, be it in use or not.
+func (p *Pages[T]) copyBlocks(from *Pages[T]) {
+	p.blocks = p.blocks[:min(len(p.blocks), len(from.blocks))]
+	for b, block := range from.blocks {
+		if b == len(p.blocks) {
+			p.blocks = append(p.blocks, nil)
+		}
+		used := min(len(block), int(from.made)-b*pageSize)
+		p.blocks[b] = append(p.blocks[b][:0], block[:used]...)
 	}
 }

@@ -99,7 +99,8 @@ func TestTheDirectoryOfPagesDoesNotGrowWithTheNumbers(t *testing.T) {
 	numbers, _ := contents(&p)
 	require.Len(t, numbers, together)
 	assert.LessOrEqual(t, len(p.dir), 128)
-	assert.LessOrEqual(t, len(p.free), 2, "pages are used again")
+	assert.LessOrEqual(t, len(p.spare), 2, "pages are used again")
+	assert.LessOrEqual(t, len(p.blocks), together/pageSize+1, "and so is the room of values")
 }
 
 func TestCopyingAgainAndAgainPilesUpNoPages(t *testing.T) {
@@ -111,7 +112,8 @@ func TestCopyingAgainAndAgainPilesUpNoPages(t *testing.T) {
 		full.CopyTo(&dst)
 		empty.CopyTo(&dst)
 	}
-	assert.Len(t, dst.free, 3)
+	assert.Len(t, dst.spare, 3)
+	assert.Empty(t, dst.blocks)
 }
 
 func TestPutAndDropAllocateNothingOnceWarm(t *testing.T) {
