@@ -27,9 +27,9 @@ type BrokerConfig struct {
 
 // Member identifies one life of a worker process towards the broker.
 type Member struct {
-	Seat        int32  // configured identity
 	Nonce       uint64 // drawn by the process, so that a repeated Register is recognised
 	Incarnation uint64 // given by the broker
+	Seat        int32  // configured identity
 	Generation  uint32 // of the code it runs; grows with every deploy
 }
 
@@ -108,8 +108,7 @@ type JobRow struct {
 	Cursor     protocol.Cursor
 	Token      protocol.Token   // of the newest claim
 	Lease      protocol.Instant // its end
-	Due        protocol.Instant // JobDelayed
-	Freed      protocol.Instant // JobDone: when the row is forgotten
+	Due        protocol.Instant // JobDelayed: when it can be claimed; ended: when the row is forgotten
 	prev, next protocol.JobKey  // neighbours by lease
 	Owner      Member           // of the newest claim
 	Kind       protocol.Kind

@@ -85,7 +85,7 @@ func (b *Broker) wake(now protocol.Instant, out *Outbox) {
 	for b.finished.size > 0 {
 		job := b.finished.peek()
 		row := b.Job(job)
-		if row != nil && row.State.Terminal() && row.Freed > now {
+		if row != nil && row.State.Terminal() && row.Due > now {
 			break
 		}
 		b.finished.pop()

@@ -212,7 +212,7 @@ func (b *Broker) delay(now protocol.Instant, job protocol.JobKey, row *JobRow, d
 func (b *Broker) end(now protocol.Instant, job protocol.JobKey, row *JobRow, state JobState) {
 	b.unlease(row)
 	row.State = state
-	row.Freed = now.Add(b.cfg.MaxMessageAge)
+	row.Due = now.Add(b.cfg.MaxMessageAge)
 	b.finished.push(job)
 }
 

@@ -62,7 +62,7 @@ func (s *spec) apply(now protocol.Instant, j *specJob, e *protocol.Effect) {
 	switch e.Verb {
 	case protocol.Ack:
 		s.close(now, j, e.Verb, e.Reason, false)
-		j.State, j.Freed = JobDone, now.Add(s.cfg.MaxMessageAge)
+		j.State, j.Due = JobDone, now.Add(s.cfg.MaxMessageAge)
 		s.fact(Fact{Kind: Finished, Job: j.id, Token: j.Token, At: now})
 	case protocol.Quarantine:
 		s.close(now, j, e.Verb, e.Reason, false)
@@ -179,7 +179,7 @@ func (s *spec) putBack(now protocol.Instant, j *specJob, delay protocol.Duration
 }
 
 func (s *spec) cancel(now protocol.Instant, j *specJob) {
-	j.State, j.Freed = JobCancelledByOperator, now.Add(s.cfg.MaxMessageAge)
+	j.State, j.Due = JobCancelledByOperator, now.Add(s.cfg.MaxMessageAge)
 	s.fact(Fact{Kind: JobCancelled, Job: j.id, At: now})
 }
 

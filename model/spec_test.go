@@ -177,7 +177,7 @@ func (s *spec) notice(now protocol.Instant) {
 		s.ready(now, first)
 	}
 	for _, j := range s.jobs {
-		if (j.State == JobDone || j.State == JobCancelledByOperator) && j.Freed <= now {
+		if (j.State == JobDone || j.State == JobCancelledByOperator) && j.Due <= now {
 			j.dropped = true
 		}
 	}

@@ -6,40 +6,68 @@ import (
 	"github.com/quiesce/quiesce/protocol"
 )
 
-// job is what the meter keeps of a job that has not ended.
+// job is what the meter keeps of a job that has not ended. Most jobs are claimed, executed
+// and finished once; what only others need is in their trouble.
 type job struct {
 	enqueued protocol.Instant
 	granted  protocol.Instant  // of the newest claim
 	stopped  protocol.Instant  // the last instant an execution under the newest claim worked
-	twice    protocol.Instant  // since when two executions run at once
 	base     protocol.Duration // the earliest point from which an execution that ended had begun: one that saved a cursor may end after its successor
 	reached  protocol.Duration // the furthest any execution that ended came
 	token    protocol.Token    // of the newest claim
-	running  int32             // executions that work at this instant
-	paused   int32             // executions whose process stands still
-	deploy   int32             // the rollout that interrupted it last
+	endedAt  protocol.Instant
+	delayed  protocol.Duration // when it finished
+	trouble  int32             // its place in Meter.troubles plus one; 0 is none so far
+	running  int16             // executions that work at this instant
+	paused   int16             // executions whose process stands still
 	started  bool              // at least once
 	executed bool              // under the newest claim
 	busy     bool              // at this instant, under the newest claim
+	open     bool              // it is interrupted: its trouble says since when
 
 	// Its end, which an ack or a failover can take back.
 	ended     bool
 	served    bool // finished, or cancelled by an operator: its delay is known
 	blameless bool // dead-lettered by interruptions
 	endedAs   Count
-	endedAt   protocol.Instant
-	delayed   protocol.Duration // when it finished
+}
+
+// trouble is what the meter keeps of a job that was interrupted, or executed twice at once.
+type trouble struct {
+	twice  protocol.Instant // since when two executions run at once
+	deploy int32            // the rollout that interrupted it last
 
 	// The open interruption.
-	open      bool
-	levelled  bool // counted among the stalled
-	working   bool // the execution under the interrupted claim goes on
-	openCause Cause
-	openToken protocol.Token
-	from      protocol.Instant
-	undoneAt  protocol.Instant
-	freedAt   protocol.Instant  // claimable since; Never while it is held
-	unheard   protocol.Duration // since freedAt, under claims that nobody heard of and that expired
+	cause    Cause
+	levelled bool // counted among the stalled
+	working  bool // the execution under the interrupted claim goes on
+	token    protocol.Token
+	from     protocol.Instant
+	undoneAt protocol.Instant
+	freedAt  protocol.Instant  // claimable since; Never while it is held
+	unheard  protocol.Duration // since freedAt, under claims that nobody heard of and that expired
+}
+
+// troubleOf returns a job's trouble, which begins here if it had none.
+func (m *Meter) troubleOf(j *job) *trouble {
+	if j.trouble == 0 {
+		if n := len(m.untroubled); n > 0 {
+			j.trouble, m.untroubled = m.untroubled[n-1], m.untroubled[:n-1]
+			m.troubles[j.trouble-1] = trouble{}
+		} else {
+			m.troubles = append(m.troubles, trouble{})
+			j.trouble = int32(len(m.troubles))
+		}
+	}
+	return &m.troubles[j.trouble-1]
+}
+
+// drop forgets a job.
+func (m *Meter) drop(key protocol.JobKey, j *job) {
+	if j.trouble != 0 {
+		m.untroubled = append(m.untroubled, j.trouble)
+	}
+	m.jobs.Drop(uint64(key))
 }
 
 // since is when the newest claim stopped to be of use: the later of its grant and the last
@@ -70,11 +98,9 @@ func (m *Meter) jobRecord(j *job, r Record) {
 	case ExecutionResumed:
 		j.paused--
 		m.works(j, r.At, +1)
-		j.worksAgain(r)
+		m.worksAgain(j, r)
 	case UndoEnded:
-		if j.open && r.Token == j.openToken {
-			j.undoneAt = r.At
-		}
+		m.undone(j, r)
 	case ClaimEnded:
 		m.claimEnded(j, r)
 	case LeaseExpired:
@@ -149,26 +175,41 @@ func (m *Meter) workedUntil(j *job, r Record) {
 	if r.Token == j.token {
 		j.stopped, j.busy = r.At, false
 	}
-	if j.open && r.Token == j.openToken {
-		j.working = false
-		m.stallsFrom(j, r.At)
+	if !j.open {
+		return
+	}
+	if t := m.troubleOf(j); r.Token == t.token {
+		t.working = false
+		m.stallsFrom(t, r.At)
 	}
 }
 
-func (m *Meter) stallsFrom(j *job, at protocol.Instant) {
-	if j.levelled {
-		m.stalled.add(&m.window, j.from, -1)
+func (m *Meter) stallsFrom(t *trouble, at protocol.Instant) {
+	if t.levelled {
+		m.stalled.add(&m.window, t.from, -1)
 		m.stalled.add(&m.window, at, +1)
 	}
-	j.from, j.undoneAt = at, at
+	t.from, t.undoneAt = at, at
 }
 
-func (j *job) worksAgain(r Record) {
+func (m *Meter) undone(j *job, r Record) {
+	if !j.open {
+		return
+	}
+	if t := m.troubleOf(j); r.Token == t.token {
+		t.undoneAt = r.At
+	}
+}
+
+func (m *Meter) worksAgain(j *job, r Record) {
 	if r.Token == j.token {
 		j.busy = true
 	}
-	if j.open && r.Token == j.openToken {
-		j.working = true
+	if !j.open {
+		return
+	}
+	if t := m.troubleOf(j); r.Token == t.token {
+		t.working = true
 	}
 }
 
@@ -178,16 +219,16 @@ func (j *job) claimed(r Record) {
 
 // works changes the number of executions of a job that work at once. One that begins to
 // work beside another overlaps it; one whose process stands still overlaps nobody.
-func (m *Meter) works(j *job, at protocol.Instant, d int32) {
+func (m *Meter) works(j *job, at protocol.Instant, d int16) {
 	if d > 0 && j.running > 0 {
 		m.count(at, OverlappingExecutions, 1)
 		if j.running == 1 {
-			j.twice = at
+			m.troubleOf(j).twice = at
 		}
 	}
 	j.running += d
 	if d < 0 && j.running == 1 {
-		m.overlap(j.twice, at)
+		m.overlap(m.troubleOf(j).twice, at)
 	}
 }
 
@@ -218,18 +259,20 @@ func (m *Meter) interrupt(j *job, since protocol.Instant, cause Cause, deploy in
 	if j.ended {
 		return
 	}
+	t := m.troubleOf(j)
 	if cause == ByDeploy && deploy > 0 {
-		if j.deploy != deploy {
-			j.deploy = deploy
+		if t.deploy != deploy {
+			t.deploy = deploy
 			m.count(since, JobDeployPairs, 1)
 		}
 		m.count(since, DeployInterruptions, 1)
 	}
 	m.count(since, Interruptions, 1)
-	j.open, j.openCause, j.openToken, j.working = true, cause, j.token, j.busy
-	j.from, j.undoneAt, j.freedAt, j.unheard = since, since, protocol.Never, 0
+	j.open = true
+	t.cause, t.token, t.working = cause, j.token, j.busy
+	t.from, t.undoneAt, t.freedAt, t.unheard = since, since, protocol.Never, 0
 	// A share of the jobs that were started: one that never was is in neither part of it.
-	if j.levelled = j.started; j.levelled {
+	if t.levelled = j.started; t.levelled {
 		m.stalled.add(&m.window, since, 1)
 	}
 }
@@ -262,8 +305,8 @@ func (m *Meter) handedBack(j *job, r Record) {
 	if !j.open {
 		m.interrupt(j, j.since(r.At), r.Cause, r.Deploy)
 	}
-	if j.freedAt == protocol.Never {
-		j.freedAt = r.At
+	if t := m.troubleOf(j); t.freedAt == protocol.Never {
+		t.freedAt = r.At
 	}
 }
 
@@ -288,8 +331,11 @@ func (m *Meter) expired(j *job, r Record) {
 // neverRan takes in that a stalled job was granted to somebody who never heard of it: until
 // that lease was over it was held, not queued.
 func (m *Meter) neverRan(j *job, until protocol.Instant) {
-	if j.open && !j.executed && j.freedAt != protocol.Never {
-		j.unheard += max(until.Sub(max(j.granted, j.freedAt, j.undoneAt)), 0)
+	if !j.open || j.executed {
+		return
+	}
+	if t := m.troubleOf(j); t.freedAt != protocol.Never {
+		t.unheard += max(until.Sub(max(j.granted, t.freedAt, t.undoneAt)), 0)
 	}
 }
 
@@ -349,36 +395,39 @@ func (m *Meter) cancelStall(j *job, at protocol.Instant) {
 	}
 }
 
-func (m *Meter) close(j *job, at protocol.Instant) {
-	if j.working {
-		m.stallsFrom(j, at)
+// close ends the open interruption and returns what there was to know of it.
+func (m *Meter) close(j *job, at protocol.Instant) *trouble {
+	t := m.troubleOf(j)
+	if t.working {
+		m.stallsFrom(t, at)
 	}
 	j.open = false
-	if j.levelled {
+	if t.levelled {
 		m.stalled.add(&m.window, at, -1)
 	}
+	return t
 }
 
 // closeStall ends a stall with the start of the next execution, or with the run (censored).
 func (m *Meter) closeStall(j *job, at protocol.Instant, censored bool) {
-	m.close(j, at)
-	m.row.StallOverTime.add(&m.window, j.from, at.Sub(j.from), 1)
-	if j.from < m.window.From || j.from > m.window.Until.Add(-m.window.Cooldown) {
+	t := m.close(j, at)
+	m.row.StallOverTime.add(&m.window, t.from, at.Sub(t.from), 1)
+	if t.from < m.window.From || t.from > m.window.Until.Add(-m.window.Cooldown) {
 		return
 	}
-	stall := max(at.Sub(j.from), 0)
-	s := &m.row.Stalls[j.openCause]
+	stall := max(at.Sub(t.from), 0)
+	s := &m.row.Stalls[t.cause]
 	s.record(stall)
 	m.row.AllStalls.record(stall)
-	undo := max(min(j.undoneAt, at).Sub(j.from), 0)
+	undo := max(min(t.undoneAt, at).Sub(t.from), 0)
 	queued := protocol.Duration(0)
-	if j.freedAt != protocol.Never {
-		queued = max(at.Sub(max(j.freedAt, j.undoneAt))-j.unheard, 0)
+	if t.freedAt != protocol.Never {
+		queued = max(at.Sub(max(t.freedAt, t.undoneAt))-t.unheard, 0)
 	}
 	m.row.Sums[UndoTime] += micros(undo)
 	m.row.Sums[QueuedTime] += micros(queued)
 	m.row.Sums[HeldTime] += micros(max(stall-undo-queued, 0))
 	if censored {
-		m.row.Censored[j.openCause]++
+		m.row.Censored[t.cause]++
 	}
 }

@@ -22,6 +22,9 @@ type Meter struct {
 	begun   level      // jobs that were started and are not finished
 	ended   []endedJob // in order of time, kept for a while
 	gone    int        // of those, dropped already
+
+	troubles   []trouble
+	untroubled []int32 // places in troubles that can be used again, plus one
 }
 
 type endedJob struct {
@@ -113,7 +116,7 @@ func (m *Meter) forget(now protocol.Instant) {
 		case j.running+j.paused > 0: // a zombie still works on it
 			m.ended = append(m.ended, endedJob{now, e.job})
 		default:
-			m.jobs.Drop(uint64(e.job))
+			m.drop(e.job, j)
 		}
 	}
 	if m.gone > 1024 && m.gone > len(m.ended)/2 {
