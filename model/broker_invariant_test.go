@@ -86,18 +86,18 @@ func (d *duel) answersAreWhole(t *rapid.T) {
 func (d *duel) nobodyWaitsBesideAJob(t *rapid.T) {
 	b := d.broker
 	parked := 0
-	for i := range b.members.rows {
-		if m := &b.members.rows[i]; m.parked {
+	b.members.each(func(m *member) {
+		if m != nil && m.parked {
 			parked++
 			require.Greater(t, m.seq, m.closed)
 			require.False(t, m.going)
-			require.Empty(t, m.grants)
+			require.Zero(t, m.firstGrant)
 		}
-	}
+	})
 	listed := 0
 	for _, l := range b.members.waiters {
-		for i := l.head; i >= 0; i = b.members.rows[i].next {
-			require.Equal(t, l.generation, b.members.rows[i].Generation)
+		for i := l.head; i >= 0; i = b.members.row(i).next {
+			require.Equal(t, l.generation, b.members.row(i).Generation)
 			listed++
 		}
 	}

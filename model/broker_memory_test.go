@@ -43,7 +43,7 @@ func TestMemoryIsThatOfTheJobsThatAreThereAtOnce(t *testing.T) {
 	s := tell(t, journal, func(c *BrokerConfig) { c.MaxMessageAge = 100 * ms })
 	w := s.worker(0, 1)
 	pages := func() int {
-		n := len(s.b.jobs.free)
+		n := len(s.b.jobs.spare)
 		for _, p := range s.b.jobs.dir {
 			if p != nil {
 				n++

@@ -34,11 +34,10 @@ func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks protoco
 			at(max(row.Due, now))
 		}
 	})
-	for i := range b.members.rows {
-		m := &b.members.rows[i]
-		if !m.known {
+	b.members.each(func(m *member) {
+		if m == nil {
 			buf = append(buf, 0)
-			continue
+			return
 		}
 		flags := byte(1)
 		if m.going {
@@ -54,17 +53,17 @@ func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks protoco
 		if m.parked {
 			at(m.parkedAt)
 		}
-		for _, g := range m.grants {
+		b.members.eachGrant(m, func(g grant) {
 			if row := b.Job(g.job); row != nil && row.Token == g.token && row.Verb == protocol.NoVerb && !row.State.Terminal() {
 				num(uint64(g.job) + 1)
 				num(uint64(m.parkedFor))
 			}
-		}
+		})
 		buf = append(buf, 0)
-	}
+	})
 	for _, l := range b.members.waiters {
-		for i := l.head; i >= 0; i = b.members.rows[i].next {
-			num(uint64(i) + 1)
+		for i := l.head; i >= 0; i = b.members.row(i).next {
+			num(ranks.Incarnation(b.members.row(i).Incarnation))
 		}
 	}
 	return buf
@@ -77,11 +76,11 @@ func (b *Broker) EachNumber(token func(protocol.JobKey, protocol.Token), seq fun
 		token(job, row.Token)
 		incarnation(row.Owner.Incarnation)
 	})
-	for i := range b.members.rows {
-		if m := &b.members.rows[i]; m.known {
+	b.members.each(func(m *member) {
+		if m != nil {
 			seq(int(m.Seat), m.closed)
 			seq(int(m.Seat), m.seq)
 			incarnation(m.Incarnation)
 		}
-	}
+	})
 }

@@ -30,17 +30,18 @@ func (b *Broker) claim(now protocol.Instant, req Request, out *Outbox) {
 func (b *Broker) claimAnew(now protocol.Instant, m *member, seq uint64, want int32, out *Outbox) {
 	b.members.unpark(m)
 	m.seq, m.closed = seq, seq-1
-	m.grants = m.grants[:0]
+	b.members.ungrant(m)
 	m.parkedAt, m.parkedFor = now, 0
 	b.wake(now, out)
-	for int32(len(m.grants)) < want {
+	granted := int32(0)
+	for ; granted < want; granted++ {
 		job, ok := b.takeReady()
 		if !ok {
 			break
 		}
 		b.grant(now, m, job, out)
 	}
-	if len(m.grants) > 0 || want <= 0 || b.cfg.Park <= 0 {
+	if granted > 0 || want <= 0 || b.cfg.Park <= 0 {
 		b.answerClaim(now, m, out)
 		return
 	}
@@ -60,19 +61,19 @@ func (b *Broker) grant(now protocol.Instant, m *member, job protocol.JobKey, out
 	row.Verb, row.Reason = protocol.NoVerb, protocol.NoReason
 	row.Deliveries++
 	b.lease(job, row, now.Add(b.cfg.Lease))
-	m.grants = append(m.grants, grant{job, token})
+	b.members.grant(m, grant{job, token})
 	out.Facts = append(out.Facts, Fact{Kind: Claimed, Job: job, Token: token, Seat: m.Seat, Nonce: m.Nonce, At: now})
 }
 
 // answerClaim answers the newest request of m with those of its grants that it still holds:
 // a repeat must not start a job whose lease has run out meanwhile.
 func (b *Broker) answerClaim(now protocol.Instant, m *member, out *Outbox) {
-	for _, g := range m.grants {
+	b.members.eachGrant(m, func(g grant) {
 		if row := b.Job(g.job); b.standing(now, row, g.token) == protocol.OK {
 			out.Answers = append(out.Answers, Answer{To: m.Member, More: true,
 				Event: protocol.GrantedJob(0, m.seq, g.job, g.token, row.Kind, row.Version, m.parkedFor)})
 		}
-	}
+	})
 	b.answer(m.Member, protocol.ClaimClosed(0, m.seq, protocol.OK, m.parkedFor), out)
 }
 
@@ -125,15 +126,15 @@ func (b *Broker) withdraw(now protocol.Instant, req Request, out *Outbox) {
 	}
 	freed := 0
 	if seq == m.seq && seq > m.closed {
-		for _, g := range m.grants {
+		b.members.eachGrant(m, func(g grant) {
 			row := b.Job(g.job)
 			if code := b.standing(now, row, g.token); code == protocol.OK || code == protocol.Expired && !row.State.Terminal() {
 				freed++
 				b.record(now, g.job, row)
 				b.release(now, g.job, row, protocol.Release, protocol.BecauseWithdrawn, 0, out)
 			}
-		}
-		m.grants = m.grants[:0]
+		})
+		b.members.ungrant(m)
 	}
 	m.closed = max(m.closed, seq)
 	b.answer(req.From, protocol.WithdrawClosed(0, seq, protocol.OK, freed), out)

@@ -14,9 +14,13 @@ import (
 func dump(b *Broker) string {
 	s := fmt.Sprintf("serial %d, sweep at %v, leases %v, journal %+v\n", b.serial, b.sweepAt, b.leases, b.journal[b.safe:])
 	b.EachJob(func(job protocol.JobKey, row *JobRow) { s += fmt.Sprintf("job %d %+v\n", job, *row) })
-	for i := range b.members.rows {
-		s += fmt.Sprintf("member %d %+v\n", i, b.members.rows[i])
-	}
+	b.members.each(func(m *member) {
+		if m != nil {
+			s += fmt.Sprintf("member %+v", *m)
+			b.members.eachGrant(m, func(g grant) { s += fmt.Sprintf(" granted %+v", g) })
+			s += "\n"
+		}
+	})
 	queue := func(r *ring) (jobs []protocol.JobKey) {
 		for i := range r.size {
 			jobs = append(jobs, r.buf[(r.head+i)%len(r.buf)])

@@ -7,7 +7,7 @@ import "github.com/quiesce/quiesce/protocol"
 func (b *Broker) Deadline() protocol.Instant {
 	at := protocol.Never
 	for k := range b.members.waiters {
-		at = min(at, b.members.rows[b.members.waiters[k].head].parkedAt.Add(b.cfg.Park))
+		at = min(at, b.members.row(b.members.waiters[k].head).parkedAt.Add(b.cfg.Park))
 	}
 	if len(b.members.waiters) > 0 {
 		if b.leases.head != 0 && b.cfg.Rescue == RescueByExpiry {
@@ -53,7 +53,7 @@ func (b *Broker) endPoll(now protocol.Instant, m *member, out *Outbox) {
 func (b *Broker) longestParked() *member {
 	var m *member
 	for k := range b.members.waiters {
-		if w := &b.members.rows[b.members.waiters[k].head]; m == nil || w.parkedAt < m.parkedAt {
+		if w := b.members.row(b.members.waiters[k].head); m == nil || w.parkedAt < m.parkedAt {
 			m = w
 		}
 	}

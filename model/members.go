@@ -6,15 +6,15 @@ import "github.com/quiesce/quiesce/protocol"
 // is closed and what the newest was given.
 type member struct {
 	Member
-	known      bool
-	going      bool
 	closed     uint64 // requests up to this one are answered no more
 	seq        uint64 // the newest request
 	parkedAt   protocol.Instant
 	parkedFor  protocol.Duration // how long the newest request waited before it was granted
+	going      bool
 	parked     bool
-	prev, next int32 // neighbours among the parked of one generation; -1 is none
-	grants     []grant
+	prev, next int32 // places of neighbours among the parked of one generation; -1 is none
+	// What the newest request was given, in order: places in memberTable.granted plus one; 0 is none.
+	firstGrant, lastGrant uint32
 }
 
 type grant struct {
@@ -22,15 +22,23 @@ type grant struct {
 	token protocol.Token
 }
 
+// grantNode is a grant in the list of its member; next is like member.firstGrant.
+type grantNode struct {
+	grant
+	next uint32
+}
+
 // memberTable holds two lives per seat, the present and the one before it: a message lives
 // shorter than a life, so nobody asks after older ones.
 type memberTable struct {
-	rows    []member
+	lives   [][2]uint32 // by seat: places in rows plus one; 0 is none
+	rows    Slab[member]
+	granted Slab[grantNode]
 	waiters []waitList // by ascending generation
 	slots   int32      // jobs in one claim answer at most
 }
 
-// waitList is the parked requests of one generation, longest waiting first.
+// waitList is the parked requests of one generation, longest waiting first, by their places.
 type waitList struct {
 	generation uint32
 	head, tail int32
@@ -38,43 +46,87 @@ type waitList struct {
 
 func (t *memberTable) init(seats, slots int) {
 	t.slots = int32(slots)
-	t.rows = make([]member, 2*seats)
-	grants := make([]grant, 2*seats*slots)
-	for i := range t.rows {
-		t.rows[i].grants = grants[i*slots : i*slots : (i+1)*slots]
-		t.rows[i].prev, t.rows[i].next = -1, -1
+	t.lives = make([][2]uint32, seats)
+}
+
+// row returns the member at a place of a list.
+func (t *memberTable) row(place int32) *member { return t.rows.At(uint32(place)) }
+
+// each calls f for both lives of every seat, in order; m is nil for one that was not yet.
+func (t *memberTable) each(f func(m *member)) {
+	for seat := range t.lives {
+		for _, place := range t.lives[seat] {
+			if place == 0 {
+				f(nil)
+			} else {
+				f(t.rows.At(place - 1))
+			}
+		}
+	}
+}
+
+// grant notes what the newest request of m was given.
+func (t *memberTable) grant(m *member, g grant) {
+	place := t.granted.Put(grantNode{grant: g}) + 1
+	if m.lastGrant == 0 {
+		m.firstGrant = place
+	} else {
+		t.granted.At(m.lastGrant - 1).next = place
+	}
+	m.lastGrant = place
+}
+
+// ungrant forgets what the newest request of m was given.
+func (t *memberTable) ungrant(m *member) {
+	for place := m.firstGrant; place != 0; {
+		next := t.granted.At(place - 1).next
+		t.granted.Free(place - 1)
+		place = next
+	}
+	m.firstGrant, m.lastGrant = 0, 0
+}
+
+// eachGrant calls f for what the newest request of m was given, in order.
+func (t *memberTable) eachGrant(m *member, f func(g grant)) {
+	for place := m.firstGrant; place != 0; {
+		n := t.granted.At(place - 1)
+		f(n.grant)
+		place = n.next
 	}
 }
 
 // find returns the row of a life, or nil when it is not known.
 func (t *memberTable) find(who Member) *member {
-	if who.Incarnation == 0 || who.Seat < 0 || int(who.Seat) >= len(t.rows)/2 {
+	if who.Incarnation == 0 || who.Seat < 0 || int(who.Seat) >= len(t.lives) {
 		return nil
 	}
-	for i := 2 * who.Seat; i < 2*who.Seat+2; i++ {
-		if m := &t.rows[i]; m.known && m.Incarnation == who.Incarnation {
-			return m
+	for _, place := range t.lives[who.Seat] {
+		if place != 0 {
+			if m := t.rows.At(place - 1); m.Incarnation == who.Incarnation {
+				return m
+			}
 		}
 	}
 	return nil
 }
 
-func (t *memberTable) index(m *member) int32 {
-	i := 2 * m.Seat
-	if &t.rows[i] == m {
-		return i
+// place returns where a member's row lies.
+func (t *memberTable) place(m *member) int32 {
+	of := t.lives[m.Seat]
+	if of[0] != 0 && t.rows.At(of[0]-1) == m {
+		return int32(of[0] - 1)
 	}
-	return i + 1
+	return int32(of[1] - 1)
 }
 
 // park appends a request to the waiters of its generation.
 func (t *memberTable) park(m *member) {
-	i := t.index(m)
+	i := t.place(m)
 	l := t.list(m.Generation)
 	m.parked = true
 	m.prev, m.next = l.tail, -1
 	if l.tail >= 0 {
-		t.rows[l.tail].next = i
+		t.row(l.tail).next = i
 	} else {
 		l.head = i
 	}
@@ -106,12 +158,12 @@ func (t *memberTable) unpark(m *member) {
 			continue
 		}
 		if m.prev >= 0 {
-			t.rows[m.prev].next = m.next
+			t.row(m.prev).next = m.next
 		} else {
 			l.head = m.next
 		}
 		if m.next >= 0 {
-			t.rows[m.next].prev = m.prev
+			t.row(m.next).prev = m.prev
 		} else {
 			l.tail = m.prev
 		}
@@ -129,7 +181,7 @@ func (t *memberTable) unpark(m *member) {
 func (t *memberTable) waiting(generation uint32, returned bool) *member {
 	var any, newer *member
 	for k := range t.waiters {
-		m := &t.rows[t.waiters[k].head]
+		m := t.row(t.waiters[k].head)
 		if any == nil || m.parkedAt < any.parkedAt {
 			any = m
 		}
@@ -144,42 +196,54 @@ func (t *memberTable) waiting(generation uint32, returned bool) *member {
 }
 
 func (t *memberTable) copyTo(dst *memberTable) {
-	if len(dst.rows) != len(t.rows) || dst.slots != t.slots {
-		dst.init(len(t.rows)/2, int(t.slots))
-	}
-	for i := range t.rows {
-		grants := dst.rows[i].grants[:0]
-		dst.rows[i] = t.rows[i]
-		dst.rows[i].grants = append(grants, t.rows[i].grants...)
-	}
+	dst.slots = t.slots
+	dst.lives = append(dst.lives[:0], t.lives...)
 	dst.waiters = append(dst.waiters[:0], t.waiters...)
+	t.rows.CopyTo(&dst.rows)
+	t.granted.CopyTo(&dst.granted)
 }
 
 func (b *Broker) register(now protocol.Instant, who Member, out *Outbox) {
-	if who.Seat < 0 || int(who.Seat) >= len(b.members.rows)/2 {
+	t := &b.members
+	if who.Seat < 0 || int(who.Seat) >= len(t.lives) {
 		b.answer(who, protocol.RegisteredAs(0, protocol.Refused), out)
 		return
 	}
-	oldest := &b.members.rows[2*who.Seat]
-	for i := 2 * who.Seat; i < 2*who.Seat+2; i++ {
-		m := &b.members.rows[i]
-		if m.known && m.Nonce == who.Nonce {
+	for _, place := range t.lives[who.Seat] {
+		if place == 0 {
+			continue
+		}
+		if m := t.rows.At(place - 1); m.Nonce == who.Nonce {
 			who.Incarnation = m.Incarnation
 			b.answer(who, protocol.RegisteredAs(m.Incarnation, protocol.OK), out)
 			return
 		}
-		if m.Incarnation < oldest.Incarnation {
-			oldest = m
-		}
 	}
-	b.members.unpark(oldest)
 	b.serial++
 	who.Incarnation = b.serial
-	*oldest = member{Member: who, known: true, prev: -1, next: -1, grants: oldest.grants[:0]}
+	*t.newest(who.Seat) = member{Member: who, prev: -1, next: -1}
 	b.answer(who, protocol.RegisteredAs(who.Incarnation, protocol.OK), out)
 	if b.cfg.SweepAtBoot {
 		b.sweep(now, out)
 	}
+}
+
+// newest returns the row for a new life in a seat, that of the older of two if there are two.
+func (t *memberTable) newest(seat int32) *member {
+	of := &t.lives[seat]
+	for k := range of {
+		if of[k] == 0 {
+			of[k] = t.rows.New() + 1
+			return t.rows.At(of[k] - 1)
+		}
+	}
+	older := t.rows.At(of[0] - 1)
+	if m := t.rows.At(of[1] - 1); m.Incarnation < older.Incarnation {
+		older = m
+	}
+	t.unpark(older)
+	t.ungrant(older)
+	return older
 }
 
 // going closes an incarnation for new claims. Expiry of its claims is an interruption from

@@ -1,6 +1,6 @@
 package model
 
-// pageSize is how many neighbours share a page, and values a block.
+// pageSize is how many neighbours share a page.
 const pageSize = 256
 
 // Pages holds values by ascending serial number in memory that does not grow with the
@@ -11,9 +11,7 @@ type Pages[T any] struct {
 	dir    []*page
 	base   uint64 // number of the first page in dir
 	spare  []*page
-	blocks [][]T  // of pageSize values, or fewer in a copy, which is as long as it has to be
-	made   uint32 // values that have a place in blocks
-	free   []uint32
+	values Slab[T]
 }
 
 // page holds the places of pageSize neighbours plus one, or of fewer in a copy; 0 is none.
@@ -32,41 +30,19 @@ func (pg *page) copyTo(dst *page) {
 	dst.live = pg.live
 }
 
-// lengthen makes a short slice of a copy as long as all others.
-func lengthen[E any](s []E) []E { return append(s, make([]E, pageSize-len(s))...) }
-
-func (p *Pages[T]) at(place uint32) *T { return &p.blocks[place/pageSize][place%pageSize] }
-
-// place finds room for one more value. In a copy it may move others.
-func (p *Pages[T]) place() uint32 {
-	if k := len(p.free); k > 0 {
-		place := p.free[k-1]
-		p.free = p.free[:k-1]
-		return place
-	}
-	place := p.made
-	p.made++
-	switch b := int(place / pageSize); {
-	case b == len(p.blocks):
-		p.blocks = append(p.blocks, make([]T, pageSize))
-	case int(place%pageSize) >= len(p.blocks[b]):
-		p.blocks[b] = lengthen(p.blocks[b])
-	}
-	return place
-}
-
-// Put makes room for serial number n and returns its cleared value.
+// Put makes room for serial number n and returns its cleared value. In a copy it may move
+// other values.
 func (p *Pages[T]) Put(n uint64) *T {
 	pg := p.page(n / pageSize)
 	i := n % pageSize
 	if i >= uint64(len(pg.places)) {
-		pg.places = lengthen(pg.places)
+		pg.places = append(pg.places, make([]uint32, pageSize-len(pg.places))...)
 	}
 	if pg.places[i] == 0 {
-		pg.places[i] = p.place() + 1
+		pg.places[i] = p.values.New() + 1
 		pg.live++
 	}
-	v := p.at(pg.places[i] - 1)
+	v := p.values.At(pg.places[i] - 1)
 	var zero T
 	*v = zero
 	return v
@@ -118,7 +94,7 @@ func (p *Pages[T]) Get(n uint64) *T {
 	if d >= uint64(len(p.dir)) || p.dir[d] == nil || i >= uint64(len(p.dir[d].places)) || p.dir[d].places[i] == 0 {
 		return nil
 	}
-	return p.at(p.dir[d].places[i] - 1)
+	return p.values.At(p.dir[d].places[i] - 1)
 }
 
 // Drop forgets serial number n.
@@ -128,7 +104,7 @@ func (p *Pages[T]) Drop(n uint64) {
 	}
 	d := n/pageSize - p.base
 	pg := p.dir[d]
-	p.free = append(p.free, pg.places[n%pageSize]-1)
+	p.values.Free(pg.places[n%pageSize] - 1)
 	pg.places[n%pageSize] = 0
 	pg.live--
 	if pg.live > 0 {
@@ -161,7 +137,7 @@ func (p *Pages[T]) Each(f func(n uint64, v *T)) {
 		}
 		for i, place := range pg.places {
 			if place != 0 {
-				f((p.base+uint64(d))*pageSize+uint64(i), p.at(place-1))
+				f((p.base+uint64(d))*pageSize+uint64(i), p.values.At(place-1))
 			}
 		}
 	}
@@ -169,9 +145,8 @@ func (p *Pages[T]) Each(f func(n uint64, v *T)) {
 
 // CopyTo makes dst an equal, independent copy. dst's memory is used again where possible.
 func (p *Pages[T]) CopyTo(dst *Pages[T]) {
-	dst.base, dst.made = p.base, p.made
-	dst.free = append(dst.free[:0], p.free...)
-	dst.copyBlocks(p)
+	dst.base = p.base
+	p.values.CopyTo(&dst.values)
 	for len(dst.dir) < len(p.dir) {
 		dst.dir = append(dst.dir, nil)
 	}
@@ -190,17 +165,5 @@ func (p *Pages[T]) CopyTo(dst *Pages[T]) {
 			dst.dir[d] = dst.take()
 		}
 		pg.copyTo(dst.dir[d])
-	}
-}
-
-// copyBlocks copies every value that has a place, be it in use or not.
-func (p *Pages[T]) copyBlocks(from *Pages[T]) {
-	p.blocks = p.blocks[:min(len(p.blocks), len(from.blocks))]
-	for b, block := range from.blocks {
-		if b == len(p.blocks) {
-			p.blocks = append(p.blocks, nil)
-		}
-		used := min(len(block), int(from.made)-b*pageSize)
-		p.blocks[b] = append(p.blocks[b][:0], block[:used]...)
 	}
 }

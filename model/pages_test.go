@@ -100,7 +100,7 @@ func TestTheDirectoryOfPagesDoesNotGrowWithTheNumbers(t *testing.T) {
 	require.Len(t, numbers, together)
 	assert.LessOrEqual(t, len(p.dir), 128)
 	assert.LessOrEqual(t, len(p.spare), 2, "pages are used again")
-	assert.LessOrEqual(t, len(p.blocks), together/pageSize+1, "and so is the room of values")
+	assert.LessOrEqual(t, len(p.values.blocks), together/blockSize+1, "and so is the room of values")
 }
 
 func TestCopyingAgainAndAgainPilesUpNoPages(t *testing.T) {
@@ -113,7 +113,7 @@ func TestCopyingAgainAndAgainPilesUpNoPages(t *testing.T) {
 		empty.CopyTo(&dst)
 	}
 	assert.Len(t, dst.spare, 3)
-	assert.Empty(t, dst.blocks)
+	assert.Empty(t, dst.values.blocks)
 }
 
 func TestPutAndDropAllocateNothingOnceWarm(t *testing.T) {
