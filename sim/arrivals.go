@@ -54,7 +54,7 @@ func (w *World) scheduleArrival(kind int) {
 	}
 	w.arrival.perJob[kind]++
 	gap := j.Arrivals.Sample(w.rnd.Draw(StreamArrival, uint64(kind), n))
-	w.at(w.now.Add(protocol.Duration(gap)), event{kind: evArrival, ref: int32(kind)})
+	w.at(w.now.Add(protocol.Duration(gap)), event{kind: evArrival, what: uint32(kind)})
 }
 
 func (w *World) scheduleFromTrace() error {
@@ -64,14 +64,14 @@ func (w *World) scheduleFromTrace() error {
 	}
 	if ok {
 		w.arrival.next = traceJob{work, kind}
-		w.at(at, event{kind: evArrival, ref: int32(kind)})
+		w.at(at, event{kind: evArrival, what: uint32(kind)})
 	}
 	return nil
 }
 
 func (w *World) arrive(e event) error {
 	w.arrival.jobs++
-	job, kind := w.arrival.jobs, protocol.Kind(e.ref)
+	job, kind := w.arrival.jobs, protocol.Kind(e.what)
 	j := &w.sc.Jobs[kind]
 	var work protocol.Duration
 	if w.arrival.stream != nil {

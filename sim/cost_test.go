@@ -45,7 +45,7 @@ func TestNothingIsAllocatedPerEventOnceWarm(t *testing.T) {
 
 func TestMemoryIsFlatInSimulatedTime(t *testing.T) {
 	size := func(w *World) int {
-		return len(w.events.items) + len(w.requests.items) + len(w.answers.items) + cap(w.queue.heap)
+		return w.queue.Len() + w.requests.Places() + w.answers.Places()
 	}
 	for _, policy := range []string{"hybrid", "crash-only"} {
 		w := newWorld(t, fiveMinuteFleet(100, 24*protocol.Hour), policy, 1)
@@ -95,18 +95,3 @@ func benchmarkWorld(b *testing.B, workers int, duration protocol.Duration, polic
 func BenchmarkHybrid1000(b *testing.B)   { benchmarkWorld(b, 1000, protocol.Hour, "hybrid") }
 func BenchmarkCrash1000(b *testing.B)    { benchmarkWorld(b, 1000, protocol.Hour, "crash-only") }
 func BenchmarkHybrid100000(b *testing.B) { benchmarkWorld(b, 100_000, 2*protocol.Minute, "hybrid") }
-
-func BenchmarkHold(b *testing.B) {
-	const pending = 10_000
-	r := NewRandom(1, nil)
-	var q eventQueue
-	for i := range uint64(pending) {
-		q.push(protocol.Instant(r.Draw(StreamWork, 0, i)>>34), 0, 0)
-	}
-	i := uint64(pending)
-	for b.Loop() {
-		e := q.pop()
-		i++
-		q.push(e.at+protocol.Instant(r.Draw(StreamWork, 0, i)>>34), 0, 0)
-	}
-}

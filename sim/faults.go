@@ -148,7 +148,7 @@ func (w *World) onResume(p *process) {
 			}
 			w.scheduleOutOfMemory(p, i)
 		case execUndoes:
-			w.at(x.endAt, event{kind: evUndo, seat: p.seat, life: p.life, slot: int16(i), turn: x.turn})
+			w.at(x.endAt, event{kind: evUndo, seat: p.seat, life: p.life, slot: int16(i), what: x.turn})
 		}
 	}
 	w.step(p, protocol.Event{Kind: protocol.Tick})

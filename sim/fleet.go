@@ -271,7 +271,7 @@ func (w *World) stopBy(p *process, plan model.StopPlan, cause meter.Cause) {
 		if at == protocol.Never {
 			continue
 		}
-		w.at(at, event{kind: evTerm, seat: p.seat, life: p.life, ref: int32(plan.Signal)})
+		w.at(at, event{kind: evTerm, seat: p.seat, life: p.life, what: uint32(plan.Signal)})
 		if plan.Continue {
 			w.at(at, event{kind: evContinue, seat: p.seat, life: p.life})
 		}

@@ -85,7 +85,7 @@ func (w *World) startExecution(p *process, e *protocol.Effect) {
 
 func (w *World) scheduleHandler(p *process, slot int) {
 	x := &p.execs[slot]
-	w.at(x.endAt, event{kind: evHandler, seat: p.seat, life: p.life, slot: int16(slot), turn: x.turn})
+	w.at(x.endAt, event{kind: evHandler, seat: p.seat, life: p.life, slot: int16(slot), what: x.turn})
 }
 
 // cancelExecution tells a handler to stop. It notices at its next checkpoint, unless it is
@@ -111,7 +111,7 @@ func (w *World) cancelExecution(p *process, e *protocol.Effect) {
 // onHandler is the return of a handler, at the end of its work or at a checkpoint.
 func (w *World) onHandler(p *process, e event) {
 	x := &p.execs[e.slot]
-	if x.turn != e.turn || x.state != execWorks && x.state != execLeaves {
+	if x.turn != e.what || x.state != execWorks && x.state != execLeaves {
 		return
 	}
 	j := &w.sc.Jobs[x.kind]
@@ -169,12 +169,12 @@ func (w *World) killExecution(p *process, slot int, cause meter.Cause) {
 
 func (w *World) scheduleOutOfMemory(p *process, slot int) {
 	if x := &p.execs[slot]; x.killsAt != protocol.Never {
-		w.at(x.killsAt, event{kind: evOutOfMemory, seat: p.seat, life: p.life, slot: int16(slot), turn: x.turn})
+		w.at(x.killsAt, event{kind: evOutOfMemory, seat: p.seat, life: p.life, slot: int16(slot), what: x.turn})
 	}
 }
 
 func (w *World) onOutOfMemory(p *process, e event) {
-	if x := &p.execs[e.slot]; x.turn == e.turn && x.state == execWorks {
+	if x := &p.execs[e.slot]; x.turn == e.what && x.state == execWorks {
 		w.crash(p)
 	}
 }
@@ -185,18 +185,18 @@ func (w *World) scheduleSave(p *process, slot int) {
 	every := w.sc.Jobs[x.kind].Save
 	point := (x.progress(w.now)/every + 1) * every
 	if at := x.began.Add(point - x.base); at < x.endAt {
-		w.at(at, event{kind: evSave, seat: p.seat, life: p.life, slot: int16(slot), turn: x.turn})
+		w.at(at, event{kind: evSave, seat: p.seat, life: p.life, slot: int16(slot), what: x.turn})
 	}
 }
 
 func (w *World) onSave(p *process, e event) {
 	x := &p.execs[e.slot]
-	if x.turn != e.turn || x.state != execWorks {
+	if x.turn != e.what || x.state != execWorks {
 		return
 	}
 	// A cursor rides on the next renewal; where there are none it goes by itself.
 	w.step(p, protocol.SaveCursor(int(e.slot), protocol.Cursor(x.progress(w.now)), w.sc.Queue.Heartbeat == model.NoHeartbeat))
-	if p.life == e.life && x.turn == e.turn && x.state == execWorks {
+	if p.life == e.life && x.turn == e.what && x.state == execWorks {
 		w.scheduleSave(p, int(e.slot))
 	}
 }
@@ -206,12 +206,12 @@ func (w *World) startUndo(p *process, e *protocol.Effect) {
 	x.turn++
 	x.state = execUndoes
 	x.endAt = w.now.Add(w.sc.Jobs[e.JobKind].Undo)
-	w.at(x.endAt, event{kind: evUndo, seat: p.seat, life: p.life, slot: int16(e.Slot), turn: x.turn})
+	w.at(x.endAt, event{kind: evUndo, seat: p.seat, life: p.life, slot: int16(e.Slot), what: x.turn})
 }
 
 func (w *World) onUndo(p *process, e event) {
 	x := &p.execs[e.slot]
-	if x.turn != e.turn || x.state != execUndoes {
+	if x.turn != e.what || x.state != execUndoes {
 		return
 	}
 	x.state = execNone

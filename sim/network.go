@@ -19,9 +19,9 @@ func (w *World) send(p *process, e *protocol.Effect) {
 		return
 	}
 	req := model.Request{From: p.member, Effect: *e}
-	w.at(w.now.Add(w.latency(StreamMessage, name, n+1)), event{kind: evRequest, seat: p.seat, ref: w.requests.put(req)})
+	w.at(w.now.Add(w.latency(StreamMessage, name, n+1)), event{kind: evRequest, seat: p.seat, what: w.requests.Put(req)})
 	if w.rnd.Happens(StreamMessage, name, n+2, net.Duplicate) {
-		w.at(w.now.Add(w.latency(StreamMessage, name, n+3)), event{kind: evRequest, seat: p.seat, ref: w.requests.put(req)})
+		w.at(w.now.Add(w.latency(StreamMessage, name, n+3)), event{kind: evRequest, seat: p.seat, what: w.requests.Put(req)})
 	}
 }
 
@@ -34,11 +34,18 @@ func (w *World) hangUp(p *process) {
 	n := p.sent * drawsPerMessage
 	p.sent++
 	req := model.Request{From: p.member}
-	w.at(w.now.Add(w.latency(StreamMessage, p.name(), n+1)), event{kind: evHangup, seat: p.seat, ref: w.requests.put(req)})
+	w.at(w.now.Add(w.latency(StreamMessage, p.name(), n+1)), event{kind: evHangup, seat: p.seat, what: w.requests.Put(req)})
+}
+
+// takeRequest takes the content of an event off the wire.
+func (w *World) takeRequest(e event) model.Request {
+	req := *w.requests.At(e.what)
+	w.requests.Free(e.what)
+	return req
 }
 
 func (w *World) onHangup(e event) {
-	who := w.requests.take(e.ref).From
+	who := w.takeRequest(e).From
 	if w.check != nil {
 		w.check.HungUp(w.now, who)
 	}
@@ -54,7 +61,7 @@ func (w *World) latency(s Stream, entity, index uint64) protocol.Duration {
 }
 
 func (w *World) onRequest(e event) {
-	req := w.requests.take(e.ref)
+	req := w.takeRequest(e)
 	w.stir(uint64(req.Effect.Kind)<<8|uint64(req.Effect.Verb), uint64(req.Effect.Job), uint64(req.Effect.Token)^req.Effect.Seq)
 	if w.check != nil {
 		w.check.Asked(w.now, &req)
@@ -112,27 +119,29 @@ func (w *World) sendAnswer(parts []model.Answer) {
 		late = w.sc.Faults.SlowBy
 	}
 	e := event{kind: evAnswer, seat: to.Seat, life: uint32(to.Nonce)}
-	e.ref = w.chain(parts)
+	e.what = w.chain(parts)
 	w.at(w.now.Add(late+w.latency(StreamAnswer, name, n+1)), e)
 	if w.rnd.Happens(StreamAnswer, name, n+2, net.Duplicate) {
-		e.ref = w.chain(parts)
+		e.what = w.chain(parts)
 		w.at(w.now.Add(late+w.latency(StreamAnswer, name, n+3)), e)
 	}
 }
 
-func (w *World) chain(parts []model.Answer) int32 {
-	next := int32(-1)
+// chain puts the parts of a message away and returns the place of the first plus one.
+func (w *World) chain(parts []model.Answer) uint32 {
+	next := uint32(0)
 	for i := len(parts) - 1; i >= 0; i-- {
-		next = w.answers.put(answerNode{parts[i].Event, next})
+		next = w.answers.Put(answerNode{parts[i].Event, next}) + 1
 	}
 	return next
 }
 
 // onAnswer delivers the parts of one message with nothing in between.
 func (w *World) onAnswer(p *process, e event) {
-	for ref := e.ref; ref >= 0; {
-		node := w.answers.take(ref)
-		ref = node.next
+	for place := e.what; place != 0; {
+		node := *w.answers.At(place - 1)
+		w.answers.Free(place - 1)
+		place = node.next
 		if p.life == e.life && p.state == seatUp {
 			w.step(p, node.event)
 		}

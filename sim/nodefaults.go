@@ -48,7 +48,7 @@ func (w *World) scheduleNodeFault() error {
 func (w *World) scheduleGivenFaults() {
 	for i, f := range w.sc.Faults.At {
 		if f.At <= w.end {
-			w.at(f.At, event{kind: evNodeFault, seat: f.Node % int32(w.sc.Fleet.Workers), ref: int32(i + 1)})
+			w.at(f.At, event{kind: evNodeFault, seat: f.Node % int32(w.sc.Fleet.Workers), what: uint32(i + 1)})
 		}
 	}
 }
@@ -57,8 +57,8 @@ func (w *World) scheduleGivenFaults() {
 // processes that are being replaced.
 func (w *World) onNodeFault(e event) error {
 	f := w.faults.next
-	if e.ref > 0 {
-		f = w.sc.Faults.At[e.ref-1]
+	if e.what > 0 {
+		f = w.sc.Faults.At[e.what-1]
 	}
 	for seat := int(e.seat); seat < len(w.fleet.procs); seat += w.sc.Fleet.Workers {
 		p := &w.fleet.procs[seat]
@@ -79,7 +79,7 @@ func (w *World) onNodeFault(e event) error {
 	if f.Kind == model.NodePreempt {
 		w.replace() // after all of the node, so that none lands on it and is hit as well
 	}
-	if e.ref > 0 {
+	if e.what > 0 {
 		return nil
 	}
 	return w.scheduleNodeFault()

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"math"
-	"sort"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -61,38 +60,6 @@ func TestHappensHasItsProbability(t *testing.T) {
 	zero := NewRandom(4, map[Address]uint64{{StreamMessage, 1, 7}: 0})
 	assert.False(t, zero.Happens(StreamMessage, 1, 7, model.Certain-1), "zero is the harmless value")
 	assert.Equal(t, 0, zero.Choose(StreamMessage, 1, 7, 10))
-}
-
-func TestEventsComeByTimeThenPriorityThenOrder(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		type item struct {
-			at       protocol.Instant
-			priority uint8
-			n        int32
-		}
-		var q eventQueue
-		var want, pending []item
-		var got []item
-		n := int32(0)
-		for range rapid.IntRange(1, 200).Draw(t, "actions") {
-			if len(pending) > 0 && rapid.Bool().Draw(t, "pop") {
-				sort.SliceStable(pending, func(i, j int) bool {
-					a, b := pending[i], pending[j]
-					return a.at < b.at || a.at == b.at && (a.priority < b.priority || a.priority == b.priority && a.n < b.n)
-				})
-				want, pending = append(want, pending[0]), pending[1:]
-				e := q.pop()
-				got = append(got, item{e.at, uint8(e.ord >> 56), e.ref})
-				continue
-			}
-			it := item{protocol.Instant(rapid.IntRange(0, 9).Draw(t, "at")), uint8(rapid.IntRange(0, 3).Draw(t, "priority")), n}
-			n++
-			pending = append(pending, it)
-			q.push(it.at, it.priority, it.n)
-		}
-		require.Equal(t, want, got)
-		require.Equal(t, len(pending), q.len())
-	})
 }
 
 func TestDriftingClocksConvertBothWays(t *testing.T) {

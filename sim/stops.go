@@ -93,7 +93,7 @@ func (w *World) onScaleIn() {
 		p := &f.procs[seat]
 		w.stopBy(p, w.cutShort(p, w.sc.Supervisor.Stop(w.now)), meter.ByOther)
 	}
-	w.at(w.now.Add(in.Back), event{kind: evScaleBack, ref: int32(n)})
+	w.at(w.now.Add(in.Back), event{kind: evScaleBack, what: uint32(n)})
 	w.advanceRollout()
 	if next := w.now.Add(in.Every); next < w.end {
 		w.at(next, event{kind: evScaleIn})

@@ -7,6 +7,7 @@ import (
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/sim/agenda"
 	"github.com/quiesce/quiesce/sim/invariant"
 )
 
@@ -46,19 +47,29 @@ const (
 // event is one pending event. seat and life say whom it is for: an event for an earlier
 // life of a seat is void, and so is one for an earlier turn of a slot.
 type event struct {
-	kind eventKind
-	slot int16
 	seat int32
 	life uint32
-	turn uint32
-	ref  int32 // evRequest, evAnswer: the content; evArrival: the kind; evTerm: the signal; evScaleBack: how many; evNodeFault: its number in the scenario
+	// what says more: of a slot's events its turn; evRequest, evHangup, evAnswer: the place of
+	// the content; evArrival: the kind; evTerm: the signal; evScaleBack: how many;
+	// evNodeFault: its number in the scenario.
+	what uint32
+	slot int16
+	kind eventKind
 }
 
-// answerNode is one event of an answer on its way to a worker; next is the one that is
-// delivered right after it, or -1.
+// turn returns the turn of a slot that an event is for, or 0 when it is for none.
+func (e *event) turn() uint32 {
+	if e.kind >= evHandler && e.kind <= evUndo {
+		return e.what
+	}
+	return 0
+}
+
+// answerNode is one event of an answer on its way to a worker; next is the place plus one of
+// what is delivered right after it, or 0.
 type answerNode struct {
 	event protocol.Event
-	next  int32
+	next  uint32
 }
 
 // World is one run of a scenario under one policy with one seed.
@@ -68,10 +79,9 @@ type World struct {
 	rnd      Random
 	now      protocol.Instant
 	end      protocol.Instant
-	queue    eventQueue
-	events   slab[event]
-	requests slab[model.Request]
-	answers  slab[answerNode]
+	queue    agenda.Agenda[event]
+	requests model.Slab[model.Request] // on the wire
+	answers  model.Slab[answerNode]    // likewise
 
 	broker     *model.Broker
 	brokerTick protocol.Instant // of the one tick that counts
@@ -147,15 +157,15 @@ func (w *World) Run(stop func() bool) (*meter.Row, error) {
 
 // runTo runs every event up to an instant.
 func (w *World) runTo(until protocol.Instant, stop func() bool) error {
-	for w.queue.len() > 0 && w.queue.heap[0].at <= until {
-		e := w.queue.pop()
-		w.now = e.at
+	for w.queue.Len() > 0 && w.queue.Peek() <= until {
+		var e event
+		w.now, e = w.queue.Pop()
 		w.count++
 		if w.now >= w.forkAt {
 			w.rnd.Reseed(w.fork)
 			w.forkAt = protocol.Never
 		}
-		if err := w.dispatch(w.events.take(e.ref)); err != nil {
+		if err := w.dispatch(e); err != nil {
 			return err
 		}
 		if w.count&0xffff == 0 && stop != nil && stop() {
@@ -173,7 +183,7 @@ func (w *World) TraceHash() uint64 { return w.hash }
 func (w *World) Now() protocol.Instant { return w.now }
 
 func (w *World) at(t protocol.Instant, e event) {
-	w.queue.push(max(t, w.now), uint8(e.kind), w.events.put(e))
+	w.queue.Push(max(t, w.now), uint8(e.kind), e)
 }
 
 // stir mixes what happened into the trace hash.
@@ -185,7 +195,7 @@ func (w *World) stir(a, b, c uint64) {
 }
 
 func (w *World) dispatch(e event) error {
-	w.stir(uint64(w.now), uint64(e.kind)<<48|uint64(uint32(e.seat))<<8|uint64(uint8(e.slot)), uint64(e.life)<<32|uint64(e.turn))
+	w.stir(uint64(w.now), uint64(e.kind)<<48|uint64(uint32(e.seat))<<8|uint64(uint8(e.slot)), uint64(e.life)<<32|uint64(e.turn()))
 	if w.calm && beginsTrouble(e.kind) {
 		return nil
 	}
@@ -211,7 +221,7 @@ func (w *World) dispatch(e event) error {
 	case evScaleIn:
 		w.onScaleIn()
 	case evScaleBack:
-		w.onScaleBack(int(e.ref))
+		w.onScaleBack(int(e.what))
 	case evNodeFault:
 		return w.onNodeFault(e)
 	case evRequest:
@@ -257,7 +267,7 @@ func (w *World) dispatchToProcess(e event) {
 	}
 	switch e.kind {
 	case evTerm:
-		w.onTerm(p, protocol.Signal(e.ref))
+		w.onTerm(p, protocol.Signal(e.what))
 	case evContinue:
 		w.onContinue(p)
 	case evNotice:
@@ -276,8 +286,9 @@ func (w *World) dispatchToProcess(e event) {
 // drop gives back what a void event carried.
 func (w *World) drop(e event) {
 	if e.kind == evAnswer {
-		for ref := e.ref; ref >= 0; {
-			ref = w.answers.take(ref).next
+		for place := e.what; place != 0; {
+			w.answers.Free(place - 1)
+			place = w.answers.At(place - 1).next
 		}
 	}
 }

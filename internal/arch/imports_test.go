@@ -55,12 +55,16 @@ var table = []row{
 		why:    "the kit compares any broker with the reference broker, and brings no other along",
 	},
 	{
-		pkg: "sim", ours: []string{"model", "model/dist", "model/meter", "protocol", "sim/invariant"},
+		pkg: "sim", ours: []string{"model", "model/dist", "model/meter", "protocol", "sim/agenda", "sim/invariant"},
 		why: "the core of the simulator runs the model; files, statistics and the real world are above or beside it",
 	},
 	{
 		pkg: "sim/invariant", ours: []string{"model", "protocol"},
 		why: "it watches any host of the machine and the broker from outside, so it knows none",
+	},
+	{
+		pkg: "sim/agenda", ours: []string{"protocol"},
+		why: "what is to happen by when, whatever it is",
 	},
 	{
 		pkg: "sim/explore", ours: []string{"internal/deviation", "model", "protocol"},

@@ -30,6 +30,7 @@ var pure = []string{
 	"model/dist",
 	"protocol",
 	"sim",
+	"sim/agenda",
 	"sim/explore",
 	"sim/invariant",
 }

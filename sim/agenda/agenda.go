@@ -1,0 +1,148 @@
+// Package agenda is the simulator's event queue: what is to happen, by when.
+//
+// Entries leave by instant, then by priority, then in the order in which they came. Nothing
+// is allocated once it is warm, entries are values without pointers, and an entry costs about
+// the same among a thousand as among ten million.
+//
+// What lies ahead is kept in buckets that are the wider the further away they are, as the
+// digits of the distance: 256 buckets of 65 µs, then 256 that are 256 times as wide, and so
+// on. The next bucket that holds anything becomes the present: if it holds little it moves
+// into a small heap, from which entries leave in their exact order; otherwise it is first
+// divided among narrower ones. So an entry moves a few times, always beside others and from
+// end to end of a piece of memory, where one large heap waits for memory at every level.
+// (After the radix heap of Ahuja et al., 1990, and the ladder queue of Tang et al., 2005.)
+package agenda
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/quiesce/quiesce/protocol"
+)
+
+const (
+	digit   = 8 // bits of an instant that tell the buckets of one level apart
+	buckets = 1 << digit
+	finest  = 16 // bits of the width of the narrowest bucket, in nanoseconds
+	levels  = (63 - finest + digit - 1) / digit
+
+	// little is how many entries may become the present at once: few enough that the heap
+	// stays in the cache nearest to the processor.
+	little = 32
+)
+
+// Entry is one thing to happen.
+type Entry[E any] struct {
+	At    protocol.Instant
+	order uint64 // priority in the upper 8 bits, then the order of insertion
+	What  E
+}
+
+func (e *Entry[E]) before(f *Entry[E]) bool {
+	return e.At < f.At || e.At == f.At && e.order < f.order
+}
+
+// Agenda is what is to happen. The zero value is empty, at instant 0.
+type Agenda[E any] struct {
+	near   heap[E]          // everything up to last
+	last   protocol.Instant // of the present; what comes later is in a bucket
+	start  protocol.Instant // of the present
+	size   int              // entries altogether
+	pushed uint64
+	level  [levels]level
+	blocks store[E]
+}
+
+// level is the buckets of one width: those that share all higher digits with start.
+type level struct {
+	filled [buckets / 64]uint64 // a bit per bucket that holds something
+	bucket [buckets]bucket
+}
+
+// Len returns how many entries there are.
+func (a *Agenda[E]) Len() int { return a.size }
+
+// Push adds an entry. at must not lie before the entry that was popped last.
+func (a *Agenda[E]) Push(at protocol.Instant, priority uint8, what E) {
+	a.pushed++
+	a.size++
+	a.file(&Entry[E]{at, uint64(priority)<<56 | a.pushed, what})
+}
+
+// file puts an entry where it belongs: into the bucket of the highest digit in which it
+// differs from the present.
+func (a *Agenda[E]) file(e *Entry[E]) {
+	if e.At <= a.last {
+		a.near.push(e)
+		return
+	}
+	n := max((bits.Len64(uint64(e.At^a.start)>>finest)-1)/digit, 0)
+	k := uint(e.At>>(finest+n*digit)) % buckets
+	l := &a.level[n]
+	l.filled[k/64] |= 1 << (k % 64)
+	a.blocks.add(&l.bucket[k], e)
+}
+
+// Turn makes the next bucket the present when nothing is left of it, and reports whether it
+// did. Peek and Pop turn by themselves; whoever turns can look at Near beforehand.
+func (a *Agenda[E]) Turn() bool {
+	if len(a.near) > 0 || a.size == 0 {
+		return false
+	}
+	for !a.open() {
+	}
+	return true
+}
+
+// open makes the next bucket the present. It reports false when that held too much, and was
+// divided.
+func (a *Agenda[E]) open() bool {
+	n, k := a.next()
+	l := &a.level[n]
+	l.filled[k/64] &^= 1 << (k % 64)
+	shift := finest + n*digit
+	a.start = a.start>>shift>>digit<<digit<<shift | protocol.Instant(k)<<shift
+	whole := n == 0 || l.bucket[k].n <= little
+	if whole {
+		a.last = a.start + (1<<shift - 1)
+		if a.last < a.start {
+			a.last = math.MaxInt64
+		}
+	} else {
+		a.last = a.start - 1
+	}
+	a.blocks.empty(&l.bucket[k], a.file)
+	return whole
+}
+
+// next finds the earliest bucket that holds anything.
+func (a *Agenda[E]) next() (n int, k uint) {
+	for n = range a.level {
+		for w, set := range a.level[n].filled {
+			if set != 0 {
+				return n, uint(w*64 + bits.TrailingZeros64(set))
+			}
+		}
+	}
+	panic("agenda: entries were lost")
+}
+
+// Near returns the entries of the present, in no order, to look at until the next call.
+func (a *Agenda[E]) Near() []Entry[E] { return a.near }
+
+// Peek returns the next entry's instant, or Never when there is none.
+func (a *Agenda[E]) Peek() protocol.Instant {
+	a.Turn()
+	if len(a.near) == 0 {
+		return protocol.Never
+	}
+	return a.near[0].At
+}
+
+// Pop takes the next entry. There must be one.
+func (a *Agenda[E]) Pop() (protocol.Instant, E) {
+	a.Turn()
+	a.size--
+	e := a.near.pop()
+	return e.At, e.What
+}
