@@ -71,7 +71,7 @@ func TestAHundredThousandWorkersRun(t *testing.T) {
 	for i := range w.fleet.procs {
 		if p := &w.fleet.procs[i]; p.state == seatUp && p.ready {
 			ready++
-			if p.member.Generation == 0 {
+			if p.generation == 0 {
 				old++
 			}
 		}

@@ -62,10 +62,13 @@ func (w *World) scheduleFaults() {
 
 // scheduleSeatFaults begins the series of faults of every seat, used or not.
 func (w *World) scheduleSeatFaults() {
+	if w.fleet.gaps != [seatFaults]*dist.Table{} {
+		w.fleet.struck = make([][seatFaults]uint32, len(w.fleet.procs))
+	}
 	for i := range w.fleet.procs {
 		p := &w.fleet.procs[i]
 		if d := w.sc.Faults.DriftPPM; d > 0 {
-			p.drift = int64(w.rnd.Choose(StreamDrift, uint64(p.seat), 0, int(2*d+1))) - d
+			p.drift = int32(int64(w.rnd.Choose(StreamDrift, uint64(p.seat), 0, int(2*d+1))) - d)
 		}
 		for kind := range w.fleet.gaps {
 			if w.fleet.gaps[kind] != nil {
@@ -77,8 +80,9 @@ func (w *World) scheduleSeatFaults() {
 
 func (w *World) nextFault(p *process, kind int, after protocol.Instant) protocol.Instant {
 	stream := [...]Stream{StreamCrash, StreamPause, StreamPartition, StreamEvict, StreamPreempt}[kind]
-	p.faults[kind]++
-	return after.Add(protocol.Duration(w.fleet.gaps[kind].Sample(w.rnd.Draw(stream, uint64(p.seat), 2*p.faults[kind]))))
+	n := &w.fleet.struck[p.seat][kind]
+	*n++
+	return after.Add(protocol.Duration(w.fleet.gaps[kind].Sample(w.rnd.Draw(stream, uint64(p.seat), 2*uint64(*n)))))
 }
 
 func (w *World) scheduleSeatFault(p *process, kind int, at protocol.Instant) {
@@ -89,7 +93,8 @@ func (w *World) scheduleSeatFault(p *process, kind int, at protocol.Instant) {
 
 // spellLength draws how long the fault lasts that was drawn last for a seat.
 func (w *World) spellLength(s *model.Spell, stream Stream, p *process, kind int) protocol.Duration {
-	return protocol.Duration(s.Length.Sample(w.rnd.Draw(stream, uint64(p.seat), 2*p.faults[kind]+1)))
+	n := uint64(w.fleet.struck[p.seat][kind])
+	return protocol.Duration(s.Length.Sample(w.rnd.Draw(stream, uint64(p.seat), 2*n+1)))
 }
 
 func (w *World) onCrash(e event) {
@@ -121,12 +126,11 @@ func (w *World) pause(p *process, length protocol.Duration) {
 	for i := range p.execs {
 		x := &p.execs[i]
 		if x.state == execWorks || x.state == execLeaves {
-			w.record(meter.Record{Kind: meter.ExecutionPaused, Job: x.job, Token: x.token, Seat: p.seat})
+			w.record(meter.Record{Kind: meter.ExecutionPaused, Job: p.slot(i).Job(), Token: p.slot(i).Token(), Seat: p.seat})
 		}
 		x.turn++
 		x.endAt = x.endAt.Add(length)
 		x.began = x.began.Add(length)
-		x.killsAt = x.killsAt.Add(length)
 	}
 	w.at(p.pausedUntil, event{kind: evResume, seat: p.seat, life: p.life})
 }
@@ -141,7 +145,7 @@ func (w *World) onResume(p *process) {
 	for i := range p.execs {
 		switch x := &p.execs[i]; x.state {
 		case execWorks, execLeaves:
-			w.record(meter.Record{Kind: meter.ExecutionResumed, Job: x.job, Token: x.token, Seat: p.seat})
+			w.record(meter.Record{Kind: meter.ExecutionResumed, Job: p.slot(i).Job(), Token: p.slot(i).Token(), Seat: p.seat})
 			w.scheduleHandler(p, i)
 			if w.sc.Jobs[x.kind].Save > 0 && x.state == execWorks {
 				w.scheduleSave(p, i)

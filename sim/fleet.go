@@ -11,12 +11,11 @@ import (
 
 // fleet is the seats, and the rollout that replaces what is in them.
 type fleet struct {
-	procs []process
-	empty []int32 // seats without a process, the next one to be used last
-	slots int
-	arena []protocol.Slot    // what is left of the newest block of slot memory
-	reqs  []protocol.Request // likewise
-	execs []execution
+	procs  []process
+	empty  []int32 // seats without a process, the next one to be used last
+	slots  int
+	nobody body
+	idle   []*body // of processes that have ended
 
 	generation uint32 // of newly started processes
 	deploys    int32  // rollouts begun
@@ -29,6 +28,7 @@ type fleet struct {
 	first      int     // of order that may still have to be stopped
 
 	gaps        [seatFaults]*dist.Table // between faults of a seat, by kind
+	struck      [][seatFaults]uint32    // faults drawn so far, by seat and kind
 	slowGap     *dist.Table
 	failoverGap *dist.Table
 	slowed      uint64
@@ -44,37 +44,45 @@ func (f *fleet) init(sc *model.Scenario) {
 	f.empty = make([]int32, seats)
 	for i := range f.procs {
 		p := &f.procs[i]
-		p.seat, p.termAt, p.tickAt = int32(i), protocol.Never, protocol.Never
+		p.body, p.seat, p.termAt = &f.nobody, int32(i), protocol.Never
 		f.empty[i] = int32(seats - 1 - i)
 	}
 }
 
-// memory returns a seat's memory, cut from a block when the seat is used first.
-func (f *fleet) memory(p *process, cfg *protocol.Config) protocol.Memory {
-	const block = 64
-	if p.machine.Slots() == nil {
-		if len(f.arena) < f.slots {
-			f.arena = make([]protocol.Slot, block*f.slots)
-			f.reqs = make([]protocol.Request, block)
-		}
-		mem := protocol.Memory{Slots: f.arena[:f.slots:f.slots], Requests: f.reqs[:1:1]}
-		f.arena, f.reqs = f.arena[f.slots:], f.reqs[1:]
-		if own := protocol.NewMemory(cfg, 0); len(own.Buckets) > 0 {
-			mem.Buckets = own.Buckets
-		}
-		return mem
+// body returns a body for a process that comes up, with memory for its machine.
+func (f *fleet) body(cfg *protocol.Config) *body {
+	if len(f.idle) == 0 {
+		f.makeBodies(cfg)
 	}
-	return p.machine.Memory()
+	b := f.idle[len(f.idle)-1]
+	f.idle = f.idle[:len(f.idle)-1]
+	clear(b.execs)
+	b.tickAt = protocol.Never
+	return b
 }
 
-func (f *fleet) executions(p *process) []execution {
-	if p.execs == nil {
-		if len(f.execs) < f.slots {
-			f.execs = make([]execution, 64*f.slots)
-		}
-		p.execs, f.execs = f.execs[:f.slots:f.slots], f.execs[f.slots:]
+// makeBodies makes a number of bodies that lie side by side.
+func (f *fleet) makeBodies(cfg *protocol.Config) {
+	const many = 64
+	bodies := make([]body, many)
+	slots := make([]protocol.Slot, many*f.slots)
+	execs := make([]execution, many*f.slots)
+	for i := range bodies {
+		b, from, to := &bodies[i], i*f.slots, (i+1)*f.slots
+		b.execs = execs[from:to:to]
+		b.machine.Init(cfg, protocol.Memory{
+			Slots: slots[from:to:to], Requests: b.requests[:], Buckets: protocol.NewMemory(cfg, 0).Buckets,
+		}, 0)
+		f.idle = append(f.idle, b)
 	}
-	return p.execs
+}
+
+// bury takes the body of a process that has ended.
+func (f *fleet) bury(p *process) {
+	if p.body != &f.nobody {
+		f.idle = append(f.idle, p.body)
+		p.body = &f.nobody
+	}
 }
 
 // startProcess puts a new process of the present generation into an empty seat; it reports
@@ -99,11 +107,10 @@ func (w *World) beginLife(p *process, generation uint32) {
 	}
 	p.life++
 	p.state = seatStarting
-	p.execs = w.fleet.executions(p)
 	p.sent, p.answered = 0, 0
 	p.pausedUntil, p.blockedUntil = 0, 0
 	p.cause = meter.ByDeploy
-	p.member = model.Member{Seat: p.seat, Nonce: uint64(p.life), Generation: generation}
+	p.generation = generation
 	w.recount(p)
 	start := protocol.Duration(w.sc.Fleet.Start.Sample(w.rnd.Draw(StreamStart, uint64(p.seat), uint64(p.life))))
 	w.at(w.now.Add(start), event{kind: evUp, seat: p.seat, life: p.life})
@@ -113,7 +120,7 @@ func (w *World) beginLife(p *process, generation uint32) {
 func (w *World) gone(p *process, cause meter.Cause) {
 	w.endLife(p, cause)
 	if !p.stopping {
-		w.beginLife(p, p.member.Generation) // it left by itself: its supervisor starts it again
+		w.beginLife(p, p.generation) // it left by itself: its supervisor starts it again
 		return
 	}
 	p.stopping = false
@@ -148,9 +155,9 @@ func (w *World) tally(p *process, d int) {
 	pods := &w.fleet.pods
 	switch {
 	case p.stopping || p.state == seatEmpty:
-	case p.member.Generation == w.fleet.generation && p.ready:
+	case p.generation == w.fleet.generation && p.ready:
 		pods.NewReady += d
-	case p.member.Generation == w.fleet.generation:
+	case p.generation == w.fleet.generation:
 		pods.NewStarting += d
 	case p.ready:
 		pods.OldReady += d
@@ -242,7 +249,7 @@ func (w *World) stopNext(ready bool) bool {
 	f := &w.fleet
 	for i := f.first; i < len(f.order); i++ {
 		p := &f.procs[f.order[i]]
-		if p.stopping || p.state == seatEmpty || p.member.Generation == f.generation {
+		if p.stopping || p.state == seatEmpty || p.generation == f.generation {
 			if i == f.first {
 				f.first++
 			}
@@ -295,9 +302,11 @@ func (w *World) alive(owner model.Member) bool {
 func (f *fleet) progress(now protocol.Instant) map[protocol.JobKey]protocol.Duration {
 	live := make(map[protocol.JobKey]protocol.Duration)
 	for i := range f.procs {
-		for k := range f.procs[i].execs {
-			if x := &f.procs[i].execs[k]; x.state == execWorks || x.state == execLeaves {
-				live[x.job] = max(live[x.job], x.progress(f.procs[i].worksAt(now)))
+		p := &f.procs[i]
+		for k := range p.execs {
+			if x := &p.execs[k]; x.state == execWorks || x.state == execLeaves {
+				job := p.slot(k).Job()
+				live[job] = max(live[job], x.progress(p.worksAt(now)))
 			}
 		}
 	}

@@ -18,17 +18,15 @@ const (
 )
 
 // execution is the handler in one slot: what it still has to do, and when it will return.
+// Whose job it is, and under which token, the machine's slot knows as long as it runs.
 type execution struct {
-	job       protocol.JobKey
-	token     protocol.Token
 	work      protocol.Duration // all of the job's
 	base      protocol.Duration // done by earlier executions and saved
 	committed protocol.Duration // saved by now
 	began     protocol.Instant  // shifted by pauses, so that now-began is time worked
 	endAt     protocol.Instant
-	killsAt   protocol.Instant // when it runs its process out of memory; mostly Never
-	number    uint64           // of this execution of the job, from 1
-	turn      uint32           // voids events of earlier executions in this slot
+	turn      uint32 // voids events of earlier executions in this slot
+	number    uint16 // of this execution of the job, from 1
 	kind      protocol.Kind
 	state     execState
 	cause     protocol.Cause
@@ -50,37 +48,38 @@ const (
 	drawsPerExecution
 )
 
-func (w *World) executionHappens(x *execution, what uint64, p model.PPB) bool {
-	return w.rnd.Happens(StreamExecution, uint64(x.job), x.number*drawsPerExecution+what, p)
+// drawsOf returns the address of what the execution in a slot draws.
+func (p *process) drawsOf(slot int, what uint64) (entity, index uint64) {
+	return uint64(p.slot(slot).Job()), uint64(p.execs[slot].number)*drawsPerExecution + what
+}
+
+func (w *World) executionHappens(p *process, slot int, what uint64, chance model.PPB) bool {
+	entity, index := p.drawsOf(slot, what)
+	return w.rnd.Happens(StreamExecution, entity, index, chance)
 }
 
 func (w *World) startExecution(p *process, e *protocol.Effect) {
-	x := &p.execs[e.Slot]
+	slot := int(e.Slot)
+	x := &p.execs[slot]
 	j := &w.sc.Jobs[e.JobKind]
-	turn := x.turn + 1
-	*x = execution{job: e.Job, token: e.Token, kind: e.JobKind, turn: turn, state: execWorks, began: w.now}
+	*x = execution{kind: e.JobKind, turn: x.turn + 1, state: execWorks, began: w.now}
 	if row := w.broker.Job(e.Job); row != nil {
-		x.work, x.base, x.number = row.Work, protocol.Duration(row.Cursor), uint64(row.Deliveries)
+		x.work, x.base, x.number = row.Work, protocol.Duration(row.Cursor), row.Deliveries
 	}
 	x.committed = x.base
-	x.deaf = w.executionHappens(x, drawDeaf, j.Deaf)
-	w.record(meter.Record{Kind: meter.ExecutionStarted, Job: x.job, Token: x.token, Work: x.base, Seat: p.seat})
+	x.deaf = w.executionHappens(p, slot, drawDeaf, j.Deaf)
+	w.record(meter.Record{Kind: meter.ExecutionStarted, Job: e.Job, Token: e.Token, Work: x.base, Seat: p.seat})
 	x.endAt = w.now.Add(max(x.work-x.base, 0))
-	w.scheduleHandler(p, int(e.Slot))
+	w.scheduleHandler(p, slot)
 	if j.Save > 0 {
-		w.scheduleSave(p, int(e.Slot))
+		w.scheduleSave(p, slot)
 	}
-	if w.executionHappens(x, drawCPUBound, j.CPUBound) {
+	if w.executionHappens(p, slot, drawCPUBound, j.CPUBound) {
 		x.deaf = true
 		p.blockedUntil = max(p.blockedUntil, x.endAt)
 		w.standsStill(p, p.blockedUntil)
 	}
-	x.killsAt = protocol.Never
-	if w.executionHappens(x, drawOOM, j.OOM) {
-		hi, _ := bits.Mul64(uint64(x.work-x.base), w.rnd.Draw(StreamExecution, uint64(x.job), x.number*drawsPerExecution+drawOOMPoint))
-		x.killsAt = w.now.Add(protocol.Duration(hi))
-		w.scheduleOutOfMemory(p, int(e.Slot))
-	}
+	w.scheduleOutOfMemory(p, slot)
 }
 
 func (w *World) scheduleHandler(p *process, slot int) {
@@ -92,7 +91,7 @@ func (w *World) scheduleHandler(p *process, slot int) {
 // done before, or never looks.
 func (w *World) cancelExecution(p *process, e *protocol.Effect) {
 	x := &p.execs[e.Slot]
-	if x.token != e.Token || x.state != execWorks || x.deaf {
+	if x.state != execWorks || x.deaf {
 		return
 	}
 	x.cause = e.Cause
@@ -122,7 +121,7 @@ func (w *World) onHandler(p *process, e event) {
 	// only while it holds the claim.
 	clean := j.Undo <= 0 || x.progress(w.now) <= x.committed
 	switch {
-	case finished && w.executionHappens(x, drawFails, j.Fails):
+	case finished && w.executionHappens(p, int(e.slot), drawFails, j.Fails):
 		how = meter.Failed
 	case finished:
 		code, how = protocol.ReturnedNil, meter.Succeeded
@@ -133,14 +132,15 @@ func (w *World) onHandler(p *process, e event) {
 	if finished && how == meter.Succeeded {
 		w.learn(x)
 	}
-	w.endExecution(p, x, how, causeOfCancel(p, x.cause))
+	w.endExecution(p, int(e.slot), how, causeOfCancel(p, x.cause))
 	x.state = execNone
 	w.step(p, protocol.Returned(int(e.slot), code, clean))
 }
 
-func (w *World) endExecution(p *process, x *execution, how meter.How, cause meter.Cause) {
+func (w *World) endExecution(p *process, slot int, how meter.How, cause meter.Cause) {
+	x := &p.execs[slot]
 	w.record(meter.Record{
-		Kind: meter.ExecutionEnded, Job: x.job, Token: x.token, Work: x.progress(p.worksAt(w.now)), Total: x.work, Span: x.base,
+		Kind: meter.ExecutionEnded, Job: p.slot(slot).Job(), Token: p.slot(slot).Token(), Work: x.progress(p.worksAt(w.now)), Total: x.work, Span: x.base,
 		Count: int32(w.sc.Jobs[x.kind].Effects), How: how, Cause: cause, Seat: p.seat,
 		Paused: p.pausedUntil > w.now,
 	})
@@ -161,16 +161,22 @@ func causeOfCancel(p *process, cause protocol.Cause) meter.Cause {
 func (w *World) killExecution(p *process, slot int, cause meter.Cause) {
 	x := &p.execs[slot]
 	if x.state == execWorks || x.state == execLeaves {
-		w.endExecution(p, x, meter.Killed, cause)
+		w.endExecution(p, slot, meter.Killed, cause)
 	}
 	x.state = execNone
 	x.turn++
 }
 
+// scheduleOutOfMemory queues the point at which the handler runs its process out of memory,
+// if it is one that does.
 func (w *World) scheduleOutOfMemory(p *process, slot int) {
-	if x := &p.execs[slot]; x.killsAt != protocol.Never {
-		w.at(x.killsAt, event{kind: evOutOfMemory, seat: p.seat, life: p.life, slot: int16(slot), what: x.turn})
+	x := &p.execs[slot]
+	if !w.executionHappens(p, slot, drawOOM, w.sc.Jobs[x.kind].OOM) {
+		return
 	}
+	entity, index := p.drawsOf(slot, drawOOMPoint)
+	after, _ := bits.Mul64(uint64(x.work-x.base), w.rnd.Draw(StreamExecution, entity, index))
+	w.at(x.began.Add(protocol.Duration(after)), event{kind: evOutOfMemory, seat: p.seat, life: p.life, slot: int16(slot), what: x.turn})
 }
 
 func (w *World) onOutOfMemory(p *process, e event) {
@@ -216,10 +222,11 @@ func (w *World) onUndo(p *process, e event) {
 	}
 	x.state = execNone
 	code := protocol.UndoDone
-	if w.rnd.Happens(StreamUndo, uint64(x.job), x.number, w.sc.Jobs[x.kind].UndoFails) {
+	job, token := p.slot(int(e.slot)).Job(), p.slot(int(e.slot)).Token()
+	if w.rnd.Happens(StreamUndo, uint64(job), uint64(x.number), w.sc.Jobs[x.kind].UndoFails) {
 		code = protocol.UndoFailed
 	}
-	w.record(meter.Record{Kind: meter.UndoEnded, Job: x.job, Token: x.token, Seat: p.seat})
+	w.record(meter.Record{Kind: meter.UndoEnded, Job: job, Token: token, Seat: p.seat})
 	w.step(p, protocol.Undid(int(e.slot), code))
 }
 

@@ -11,14 +11,14 @@ const drawsPerMessage = 4
 
 // send puts an effect on the wire to the broker.
 func (w *World) send(p *process, e *protocol.Effect) {
-	n := p.sent * drawsPerMessage
+	n := uint64(p.sent) * drawsPerMessage
 	p.sent++
 	net := &w.sc.Faults.Network
 	name := p.name()
 	if p.partitionedUntil > w.now || w.rnd.Happens(StreamMessage, name, n, net.Loss) {
 		return
 	}
-	req := model.Request{From: p.member, Effect: *e}
+	req := model.Request{From: p.member(), Effect: *e}
 	w.at(w.now.Add(w.latency(StreamMessage, name, n+1)), event{kind: evRequest, seat: p.seat, what: w.requests.Put(req)})
 	if w.rnd.Happens(StreamMessage, name, n+2, net.Duplicate) {
 		w.at(w.now.Add(w.latency(StreamMessage, name, n+3)), event{kind: evRequest, seat: p.seat, what: w.requests.Put(req)})
@@ -28,12 +28,12 @@ func (w *World) send(p *process, e *protocol.Effect) {
 // hangUp is the end of a dead process's connection, by which the broker learns that nobody
 // waits for an answer any more. Behind a partition it learns nothing.
 func (w *World) hangUp(p *process) {
-	if p.partitionedUntil > w.now || p.member.Incarnation == 0 {
+	if p.partitionedUntil > w.now || p.machine.Incarnation() == 0 {
 		return
 	}
-	n := p.sent * drawsPerMessage
+	n := uint64(p.sent) * drawsPerMessage
 	p.sent++
-	req := model.Request{From: p.member}
+	req := model.Request{From: p.member()}
 	w.at(w.now.Add(w.latency(StreamMessage, p.name(), n+1)), event{kind: evHangup, seat: p.seat, what: w.requests.Put(req)})
 }
 
@@ -107,7 +107,7 @@ func (w *World) flush() {
 func (w *World) sendAnswer(parts []model.Answer) {
 	to := &parts[0].To
 	p := &w.fleet.procs[to.Seat]
-	n := p.answered * drawsPerMessage
+	n := uint64(p.answered) * drawsPerMessage
 	p.answered++
 	net := &w.sc.Faults.Network
 	name := p.name()

@@ -16,30 +16,44 @@ const (
 	seatUp                 // a process that runs
 )
 
-// process is one seat and the life that is in it.
+// process is one seat and the life that is in it. A fleet has more than twice as many seats
+// as workers, so what only a process that runs needs is in its body.
 type process struct {
-	machine protocol.Machine
-	member  model.Member
-	execs   []execution // one per slot
+	*body // that of nobody while none runs
 
-	tickAt           protocol.Instant // of the one queued tick that counts
 	pausedUntil      protocol.Instant
 	blockedUntil     protocol.Instant // an execution starves the process
 	partitionedUntil protocol.Instant
 	termAt           protocol.Instant // when it was told to stop; Never before
 	killAt           protocol.Instant // when its machine is taken away, after a notice
-	sent, answered   uint64           // messages of this life, which name their draws
+	sent, answered   uint32           // messages of this life, which name their draws
 
-	seat     int32
-	life     uint32 // lives of this seat so far
-	drift    int64  // of its clock, in parts per million
-	state    seatState
-	ready    bool
-	stopping bool               // chosen to be stopped; not counted as part of the fleet any more
-	cause    meter.Cause        // of a stop, while it is stopping
-	causes   [4]meter.Cause     // how the latest lives ended, by number
-	faults   [seatFaults]uint64 // faults drawn so far, by kind
+	seat       int32
+	life       uint32 // lives of this seat so far
+	generation uint32 // of the code it runs
+	drift      int32  // of its clock, in parts per million
+	state      seatState
+	ready      bool
+	stopping   bool           // chosen to be stopped; not counted as part of the fleet any more
+	cause      meter.Cause    // of a stop, while it is stopping
+	causes     [4]meter.Cause // how the latest lives ended, by number
 }
+
+// body is a process that runs. Once it has ended another may have it.
+type body struct {
+	machine  protocol.Machine
+	requests [1]protocol.Request
+	execs    []execution      // one per slot
+	tickAt   protocol.Instant // of the one queued tick that counts
+}
+
+// member says who the process is to the broker.
+func (p *process) member() model.Member {
+	return model.Member{Seat: p.seat, Nonce: uint64(p.life), Incarnation: p.machine.Incarnation(), Generation: p.generation}
+}
+
+// slot returns the machine's view of a slot: whose job it is that is executed there.
+func (p *process) slot(i int) *protocol.Slot { return &p.machine.Slots()[i] }
 
 // name identifies a life in the addresses of random numbers.
 func (p *process) name() uint64 { return uint64(p.seat)<<32 | uint64(p.life) }
@@ -99,7 +113,6 @@ func (w *World) step(p *process, ev protocol.Event) {
 	}
 	w.fx.Reset()
 	p.machine.Step(p.local(w.now), ev, w.fx)
-	p.member.Incarnation = p.machine.Incarnation()
 	life := p.life
 	all := w.fx.All() // carrying out steps no other machine, so it stays as it is
 	for i := range all {
@@ -177,14 +190,13 @@ func (w *World) onUp(p *process) {
 	p.state = seatUp
 	w.recount(p)
 	cfg := &w.configs[0]
-	if p.member.Generation > 0 {
+	if p.generation > 0 {
 		cfg = &w.configs[1]
 	}
-	mem := w.fleet.memory(p, cfg)
-	p.machine.Init(cfg, mem, w.rnd.Draw(StreamSeed, p.name(), 0)|1)
-	p.tickAt = protocol.Never
+	p.body = w.fleet.body(cfg)
+	p.machine.Init(cfg, p.machine.Memory(), w.rnd.Draw(StreamSeed, p.name(), 0)|1)
 	if w.check != nil {
-		w.check.Up(w.now, p.member, cfg, p.drift)
+		w.check.Up(w.now, p.member(), cfg, int64(p.drift))
 	}
 	w.step(p, protocol.Event{Kind: protocol.Tick})
 }
@@ -243,7 +255,7 @@ func (w *World) crash(p *process) {
 		return
 	}
 	w.endLife(p, meter.ByCrash)
-	w.beginLife(p, p.member.Generation)
+	w.beginLife(p, p.generation)
 }
 
 func (w *World) sinceTerm(p *process) protocol.Duration {
@@ -259,6 +271,7 @@ func (w *World) endLife(p *process, cause meter.Cause) {
 		w.killExecution(p, i, cause)
 	}
 	w.hangUp(p)
+	w.fleet.bury(p)
 	w.uncount(p)
 	*p.causeOf(uint64(p.life)) = cause
 	p.ready = false
