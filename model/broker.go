@@ -201,6 +201,26 @@ func (b *Broker) Handle(now protocol.Instant, req Request, out *Outbox) {
 	}
 }
 
+// Foresee reads what Handle will need for a request, and changes nothing: a driver that knows
+// several requests ahead can wait for all their memory at once. The number it returns means
+// nothing; it keeps the reads from being left out.
+func (b *Broker) Foresee(req *Request) uint64 {
+	var seen uint64
+	if m := b.members.find(req.From); m != nil {
+		seen = m.closed + uint64(m.lastGrant)
+	}
+	if row := b.Job(req.Effect.Job); row != nil {
+		seen += uint64(row.State) + uint64(row.Token)
+		if row.prev != 0 {
+			seen += uint64(b.Job(row.prev).next)
+		}
+		if row.next != 0 {
+			seen += uint64(b.Job(row.next).prev)
+		}
+	}
+	return seen
+}
+
 // CancelJob is an operator's wish: the holder learns it at its next renewal; a job that
 // nobody holds, or no longer, is cancelled at once.
 func (b *Broker) CancelJob(now protocol.Instant, job protocol.JobKey, out *Outbox) {

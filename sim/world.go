@@ -101,6 +101,7 @@ type World struct {
 	meter    *meter.Meter
 	count    int64
 	hash     uint64
+	seen     uint64 // see foresee
 	observer func(Observation)
 	check    *invariant.Checker
 	cut      func(*process, *protocol.Effect) bool // tests: the process dies instead of carrying this out
@@ -157,7 +158,14 @@ func (w *World) Run(stop func() bool) (*meter.Row, error) {
 
 // runTo runs every event up to an instant.
 func (w *World) runTo(until protocol.Instant, stop func() bool) error {
-	for w.queue.Len() > 0 && w.queue.Peek() <= until {
+	large := len(w.fleet.procs) >= vast
+	for w.queue.Len() > 0 {
+		if w.queue.Turn() && large {
+			w.foresee(w.queue.Near())
+		}
+		if w.queue.Peek() > until {
+			break
+		}
 		var e event
 		w.now, e = w.queue.Pop()
 		w.count++

@@ -106,6 +106,15 @@ func (m *Meter) Add(r Record) {
 	}
 }
 
+// Foresee reads what Add will need for a record about a job, and changes nothing; see
+// model.Broker.Foresee.
+func (m *Meter) Foresee(key protocol.JobKey) uint64 {
+	if j := m.jobs.Get(uint64(key)); j != nil {
+		return uint64(j.enqueued) + uint64(j.trouble)
+	}
+	return 0
+}
+
 // forget drops jobs that ended long enough ago.
 func (m *Meter) forget(now protocol.Instant) {
 	for m.gone < len(m.ended) && m.ended[m.gone].at.Add(m.window.Keep) < now {

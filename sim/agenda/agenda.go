@@ -14,7 +14,6 @@
 package agenda
 
 import (
-	"math"
 	"math/bits"
 
 	"github.com/quiesce/quiesce/protocol"
@@ -83,36 +82,43 @@ func (a *Agenda[E]) file(e *Entry[E]) {
 	a.blocks.add(&l.bucket[k], e)
 }
 
-// Turn makes the next bucket the present when nothing is left of it, and reports whether it
+// Turn makes what comes next the present when nothing is left of it, and reports whether it
 // did. Peek and Pop turn by themselves; whoever turns can look at Near beforehand.
 func (a *Agenda[E]) Turn() bool {
 	if len(a.near) > 0 || a.size == 0 {
 		return false
 	}
-	for !a.open() {
+	for len(a.near) < a.size {
+		n, k := a.next()
+		if held := int(a.level[n].bucket[k].n); n > 0 && held > little && len(a.near) == 0 {
+			a.divide(n, k)
+		} else if len(a.near) == 0 || len(a.near)+held <= little {
+			a.open(n, k)
+		} else {
+			break
+		}
 	}
 	return true
 }
 
-// open makes the next bucket the present. It reports false when that held too much, and was
-// divided.
-func (a *Agenda[E]) open() bool {
-	n, k := a.next()
-	l := &a.level[n]
-	l.filled[k/64] &^= 1 << (k % 64)
+// open adds a bucket to the present.
+func (a *Agenda[E]) open(n int, k uint) {
+	a.last = a.enter(n, k) + (1<<(finest+n*digit) - 1)
+	a.blocks.empty(&a.level[n].bucket[k], a.near.push)
+}
+
+// divide spreads a bucket over narrower ones.
+func (a *Agenda[E]) divide(n int, k uint) {
+	a.last = a.enter(n, k) - 1
+	a.blocks.empty(&a.level[n].bucket[k], a.file)
+}
+
+// enter moves the present to the start of a bucket that is about to be emptied.
+func (a *Agenda[E]) enter(n int, k uint) protocol.Instant {
+	a.level[n].filled[k/64] &^= 1 << (k % 64)
 	shift := finest + n*digit
 	a.start = a.start>>shift>>digit<<digit<<shift | protocol.Instant(k)<<shift
-	whole := n == 0 || l.bucket[k].n <= little
-	if whole {
-		a.last = a.start + (1<<shift - 1)
-		if a.last < a.start {
-			a.last = math.MaxInt64
-		}
-	} else {
-		a.last = a.start - 1
-	}
-	a.blocks.empty(&l.bucket[k], a.file)
-	return whole
+	return a.start
 }
 
 // next finds the earliest bucket that holds anything.
