@@ -187,6 +187,9 @@ func (w *World) runTo(until protocol.Instant, stop func() bool) error {
 // TraceHash identifies everything that happened so far.
 func (w *World) TraceHash() uint64 { return w.hash }
 
+// Pending returns how many events are queued.
+func (w *World) Pending() int { return w.queue.Len() }
+
 // Now returns the simulated instant.
 func (w *World) Now() protocol.Instant { return w.now }
 

@@ -1,10 +1,12 @@
 // Command bench measures what the simulator costs, in one comparable table.
 //
-//	bench sim [--workers 1000,10000,100000] [--slots 1,4,16] [--events 2000000] [--json]
+//	bench sim [--workers 1000,10000,100000] [--slots 1,4,16] [--simulated 4m] [--json]
 //
-// Every row is one full world: the production machine, the reference broker, the network, a
-// rollout and the meter. Numbers are of this machine at this moment; compare ratios within
-// one run.
+// A world is the whole: the production machine, the reference broker, the network, a rollout
+// and the meter. A hold is the world's event queue alone, with as many events pending. An
+// M/M/c queue is a model small enough to say what other simulators need for it, through the
+// simulator's engine and by hand. Numbers are of this machine at this moment; compare ratios
+// within one run.
 package main
 
 import (
@@ -13,6 +15,7 @@ import (
 	"io"
 	"os"
 	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -34,55 +37,153 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
+// options say what is measured.
+type options struct {
+	workers, slots []int
+	simulated      time.Duration
+	events         int64
+	customers      int64
+	best           int
+}
+
 func simCommand(stdout io.Writer) *cobra.Command {
-	var (
-		workers, slots []int
-		events         int64
-		asJSON         bool
-	)
+	var o options
+	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "sim", Short: "Full worlds of several sizes", Args: cobra.NoArgs,
+		Use: "sim", Short: "Full worlds of several sizes, the event queue alone, an M/M/c queue, and all cores", Args: cobra.NoArgs,
+		Long: `Full worlds of several sizes, each beside a hold loop on its event queue with as many
+pending events; an M/M/c queue of a thousand servers through the engine and in a loop written by
+hand; and how much of each core is left when all of them run replications.
+
+Memory is about 3.5 KB per worker with 4 slots and 1.8 KB with one, and up to twice that while it
+grows. The default takes two to four minutes and 1 GB. A million workers are not among the default:
+--workers 1000000 --slots 1 takes another minute and 3 GB, with 4 slots three minutes and 6 GB.`,
 		RunE: func(*cobra.Command, []string) error {
-			for _, n := range append(append([]int{}, workers...), slots...) {
-				if n < 1 || n > 10_000_000 {
-					return fmt.Errorf("%d workers or slots cannot be measured; write numbers from 1 to 10000000", n)
-				}
+			if err := o.check(); err != nil {
+				return err
 			}
-			if events < 1000 {
-				return fmt.Errorf("--events %d is too few to measure; write at least 1000", events)
-			}
-			var rows []row
-			for _, w := range workers {
-				for _, s := range slots {
-					r, err := measure(w, s, events)
-					if err != nil {
-						return err
-					}
-					rows = append(rows, r)
-				}
+			r, err := measureAll(o)
+			if err != nil {
+				return err
 			}
 			if asJSON {
 				e := json.NewEncoder(stdout)
 				e.SetIndent("", "  ")
-				return e.Encode(rows)
+				return e.Encode(r)
 			}
-			return table(stdout, rows)
+			return r.print(stdout)
 		},
 	}
 	f := cmd.Flags()
-	f.IntSliceVar(&workers, "workers", []int{1000, 10_000, 100_000}, "sizes of the fleet")
-	f.IntSliceVar(&slots, "slots", []int{1, 4, 16}, "jobs at once per worker")
-	f.Int64Var(&events, "events", 2_000_000, "about how many events each world is run for")
+	f.IntSliceVar(&o.workers, "workers", []int{1000, 10_000, 100_000}, "sizes of the fleet")
+	f.IntSliceVar(&o.slots, "slots", []int{1, 4, 16}, "jobs at once per worker")
+	f.DurationVar(&o.simulated, "simulated", 4*time.Minute, "how long each world is run, with one deploy in the middle")
+	f.Int64Var(&o.events, "events", 2_000_000, "small worlds are repeated with other seeds until so many events have happened")
+	f.Int64Var(&o.customers, "customers", 1_000_000, "customers of the M/M/c queue; 0 leaves it out")
+	f.IntVar(&o.best, "best", 3, "the M/M/c queue and the cores are measured so many times, and the best is printed")
 	f.BoolVar(&asJSON, "json", false, "print JSON instead of a table")
 	return cmd
 }
 
-func table(out io.Writer, rows []row) error {
-	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "workers\tslots\tsimulated\tevents\tjobs/CPU s\tevents/s\tns/event\tallocs/event\tbytes/worker\t")
-	for _, r := range rows {
-		fmt.Fprintf(t, "%d\t%d\t%s\t%d\t%.0f\t%.0f\t%.0f\t%.4f\t%.0f\t\n",
-			r.Workers, r.Slots, r.Simulated, r.Events, r.JobsPerCPUSecond, r.EventsPerSecond, r.NanosecondsPerEvent, r.AllocationsPerEvent, r.BytesPerWorker)
+func (o *options) check() error {
+	for _, n := range append(append([]int{}, o.workers...), o.slots...) {
+		if n < 1 || n > 10_000_000 {
+			return fmt.Errorf("%d workers or slots cannot be measured; write numbers from 1 to 10000000", n)
+		}
 	}
-	return t.Flush()
+	switch {
+	case o.simulated < time.Minute || o.simulated > 1000*time.Hour:
+		return fmt.Errorf("--simulated %v cannot be measured; write 1m to 1000h", o.simulated)
+	case o.events < 1000:
+		return fmt.Errorf("--events %d is too few to measure; write at least 1000", o.events)
+	case o.customers < 0:
+		return fmt.Errorf("--customers %d: write 0 to leave the queue out", o.customers)
+	case o.best < 1:
+		return fmt.Errorf("--best %d measures nothing; write at least 1", o.best)
+	}
+	return nil
+}
+
+// report is everything that was measured. A row's zero fields were not.
+type report struct {
+	Rows  []row  `json:"rows"`
+	Queue *queue `json:"queue,omitempty"`
+	Cores cores  `json:"cores"`
+}
+
+// row is what one of the measured things cost. CPU time is that of the process, its garbage
+// collector included.
+type row struct {
+	What                string  `json:"what"` // world, hold, engine or loop
+	Workers             int     `json:"workers,omitempty"`
+	Slots               int     `json:"slots,omitempty"`
+	Simulated           string  `json:"simulated,omitempty"`
+	Runs                int     `json:"runs"`
+	Pending             int     `json:"pending"` // events, at the end
+	Events              int64   `json:"events"`
+	Jobs                int64   `json:"jobs_completed,omitempty"`
+	CPUSeconds          float64 `json:"cpu_seconds"`
+	JobsPerCPUSecond    float64 `json:"jobs_per_cpu_second,omitempty"`
+	EventsPerSecond     float64 `json:"events_per_cpu_second"`
+	NanosecondsPerEvent float64 `json:"ns_per_event"`
+	AllocationsPerEvent float64 `json:"allocations_per_event"`
+	BytesPerWorker      float64 `json:"bytes_per_worker,omitempty"` // of live heap at the end of the run
+}
+
+// rate fills in what follows from the counts and the time they took.
+func (r *row) rate(cpu time.Duration, mallocs uint64) {
+	r.CPUSeconds = cpu.Seconds()
+	r.EventsPerSecond = float64(r.Events) / r.CPUSeconds
+	r.NanosecondsPerEvent = r.CPUSeconds * 1e9 / float64(r.Events)
+	r.JobsPerCPUSecond = float64(r.Jobs) / r.CPUSeconds
+	r.AllocationsPerEvent = float64(mallocs) / float64(r.Events)
+}
+
+func measureAll(o options) (report, error) {
+	var r report
+	for _, slots := range o.slots {
+		for _, workers := range o.workers {
+			world, err := measureWorlds(workers, slots, o.simulated, o.events)
+			if err != nil {
+				return r, err
+			}
+			r.Rows = append(r.Rows, world, measureHold(world.Pending, o.events))
+		}
+	}
+	if o.customers > 0 {
+		q, rows, err := measureQueue(o.customers, o.best)
+		if err != nil {
+			return r, err
+		}
+		r.Queue, r.Rows = &q, append(r.Rows, rows...)
+	}
+	var err error
+	r.Cores, err = measureCores(o.workers[0], o.slots[0], o.simulated, o.events, o.best)
+	return r, err
+}
+
+func (r report) print(out io.Writer) error {
+	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "\tworkers\tslots\tpending\tevents\tns/event\tevents/s\tjobs/CPU s\tallocs/event\tbytes/worker\t")
+	some := func(format string, n float64) string {
+		if n == 0 {
+			return ""
+		}
+		return fmt.Sprintf(format, n)
+	}
+	for _, x := range r.Rows {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%d\t%d\t%.0f\t%.0f\t%s\t%.4f\t%s\t\n", x.What, some("%.0f", float64(x.Workers)), some("%.0f", float64(x.Slots)),
+			x.Pending, x.Events, x.NanosecondsPerEvent, x.EventsPerSecond, some("%.0f", x.JobsPerCPUSecond), x.AllocationsPerEvent, some("%.0f", x.BytesPerWorker))
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	if q := r.Queue; q != nil {
+		fmt.Fprintf(out, "\nM/M/%d at load %v: mean wait %.4f service times through the engine, %.4f in the loop; theory %.4f\n",
+			q.Servers, q.Load, q.EngineWait, q.LoopWait, q.TheoryWait)
+	}
+	c := r.Cores
+	_, err := fmt.Fprintf(out, "cores: %d replications at once on %d cores, %.0f%% efficient by the clock, %.0f%% by CPU time per replication\n",
+		c.Replications, c.Cores, 100*c.ByClock, 100*c.ByCPU)
+	return err
 }

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"runtime"
+	"sync"
+	"time"
+)
+
+// cores says how much of each core is left when all of them run replications: the time that
+// one replication takes alone, as a part of what as many as there are cores take at once.
+type cores struct {
+	Cores        int     `json:"cores"`
+	Replications int     `json:"replications"`
+	ByClock      float64 `json:"efficiency_by_clock"`
+	ByCPU        float64 `json:"efficiency_by_cpu"` // what others run on this machine does not count
+}
+
+// measureCores runs one replication and then as many as there are cores, in turn, and keeps
+// the best time of each.
+func measureCores(workers, slots int, simulated time.Duration, events int64, best int) (cores, error) {
+	n := runtime.GOMAXPROCS(0)
+	probe, err := measureWorlds(workers, slots, simulated, 1)
+	if err != nil {
+		return cores{}, err
+	}
+	times := int(max(events/probe.Events, 1)) // worlds per replication
+	var clock, cpu [2]time.Duration           // alone, and all at once
+	for i := range best {
+		for k, at := range []int{1, n} {
+			wall, used, err := replicate(at, times, workers, slots, simulated)
+			if err != nil {
+				return cores{}, err
+			}
+			used /= time.Duration(at)
+			if i == 0 || wall < clock[k] {
+				clock[k] = wall
+			}
+			if i == 0 || used < cpu[k] {
+				cpu[k] = used
+			}
+		}
+	}
+	return cores{Cores: n, Replications: n, ByClock: clock[0].Seconds() / clock[1].Seconds(), ByCPU: cpu[0].Seconds() / cpu[1].Seconds()}, nil
+}
+
+// replicate runs a number of replications at once, each of some worlds one after the other,
+// all of the same seeds so that each has as much to do.
+func replicate(at, times, workers, slots int, simulated time.Duration) (wall, cpu time.Duration, err error) {
+	runtime.GC()
+	began, used := time.Now(), cpuTime()
+	errs := make([]error, at)
+	var all sync.WaitGroup
+	for i := range at {
+		all.Go(func() {
+			for seed := range times {
+				w, err := newWorld(workers, slots, simulated, uint64(seed+1))
+				if err == nil {
+					_, err = w.Run(nil)
+				}
+				if err != nil {
+					errs[i] = err
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	for _, e := range errs {
+		if e != nil {
+			err = e
+		}
+	}
+	return time.Since(began), cpuTime() - used, err
+}
