@@ -45,7 +45,7 @@ func TestMemoryIsThatOfTheJobsThatAreThereAtOnce(t *testing.T) {
 	pages := func() int {
 		n := len(s.b.jobs.spare)
 		for _, p := range s.b.jobs.dir {
-			if p != nil {
+			if p.live > 0 {
 				n++
 			}
 		}

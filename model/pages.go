@@ -8,26 +8,17 @@ const pageSize = 256
 // neighbours may outlive the others by far. So a page knows only where its values are, and
 // the values themselves lie close together, wherever there was room.
 type Pages[T any] struct {
-	dir    []*page
-	base   uint64 // number of the first page in dir
-	spare  []*page
+	dir    []page
+	base   uint64     // number of the first page in dir
+	spare  [][]uint32 // places of pages to be used again
 	values Slab[T]
 }
 
 // page holds the places of pageSize neighbours plus one, or of fewer in a copy; 0 is none.
+// Without any it holds no memory.
 type page struct {
 	places []uint32
 	live   int
-}
-
-// copyTo makes dst an equal page, no longer than its last member needs.
-func (pg *page) copyTo(dst *page) {
-	n := len(pg.places)
-	for n > 0 && pg.places[n-1] == 0 {
-		n--
-	}
-	dst.places = append(dst.places[:0], pg.places[:n]...)
-	dst.live = pg.live
 }
 
 // Put makes room for serial number n and returns its cleared value. In a copy it may move
@@ -54,47 +45,50 @@ func (p *Pages[T]) page(d uint64) *page {
 		p.base = d
 	}
 	for d < p.base {
-		p.dir = append(p.dir, nil)
+		p.dir = append(p.dir, page{})
 		copy(p.dir[1:], p.dir)
-		p.dir[0] = nil
+		p.dir[0] = page{}
 		p.base--
 	}
 	for d-p.base >= uint64(len(p.dir)) {
-		p.dir = append(p.dir, nil)
+		p.dir = append(p.dir, page{})
 	}
-	pg := p.dir[d-p.base]
-	if pg == nil {
-		pg = p.take()
-		p.dir[d-p.base] = pg
+	pg := &p.dir[d-p.base]
+	if pg.places == nil {
+		pg.places = p.take()
 	}
 	return pg
 }
 
-// take returns a page without members.
-func (p *Pages[T]) take() *page {
+// take returns the places of a page without members.
+func (p *Pages[T]) take() []uint32 {
 	k := len(p.spare)
 	if k == 0 {
-		return new(page)
+		return nil
 	}
-	pg := p.spare[k-1]
+	places := p.spare[k-1]
 	p.spare = p.spare[:k-1]
-	return pg
+	return places
 }
 
-// give keeps a page for later, whoever its members were.
+// give keeps a page's memory for later, whoever its members were.
 func (p *Pages[T]) give(pg *page) {
 	clear(pg.places)
-	pg.live = 0
-	p.spare = append(p.spare, pg)
+	p.spare = append(p.spare, pg.places)
+	*pg = page{}
 }
 
 // Get returns the value of serial number n, or nil when there is none.
 func (p *Pages[T]) Get(n uint64) *T {
 	d, i := n/pageSize-p.base, n%pageSize // a page before the first wraps around and is beyond the last
-	if d >= uint64(len(p.dir)) || p.dir[d] == nil || i >= uint64(len(p.dir[d].places)) || p.dir[d].places[i] == 0 {
+	if d >= uint64(len(p.dir)) || i >= uint64(len(p.dir[d].places)) {
 		return nil
 	}
-	return p.values.At(p.dir[d].places[i] - 1)
+	place := p.dir[d].places[i]
+	if place == 0 {
+		return nil
+	}
+	return p.values.At(place - 1)
 }
 
 // Drop forgets serial number n.
@@ -103,14 +97,13 @@ func (p *Pages[T]) Drop(n uint64) {
 		return
 	}
 	d := n/pageSize - p.base
-	pg := p.dir[d]
+	pg := &p.dir[d]
 	p.values.Free(pg.places[n%pageSize] - 1)
 	pg.places[n%pageSize] = 0
 	pg.live--
 	if pg.live > 0 {
 		return
 	}
-	p.dir[d] = nil
 	p.give(pg)
 	p.trim()
 }
@@ -118,7 +111,7 @@ func (p *Pages[T]) Drop(n uint64) {
 // trim gives the leading part of the directory back once it is large enough to matter.
 func (p *Pages[T]) trim() {
 	k := 0
-	for k < len(p.dir) && p.dir[k] == nil {
+	for k < len(p.dir) && p.dir[k].live == 0 {
 		k++
 	}
 	if k >= len(p.dir) || k >= 64 && k >= len(p.dir)/2 {
@@ -131,11 +124,8 @@ func (p *Pages[T]) trim() {
 
 // Each calls f for every serial number held, in ascending order.
 func (p *Pages[T]) Each(f func(n uint64, v *T)) {
-	for d, pg := range p.dir {
-		if pg == nil {
-			continue
-		}
-		for i, place := range pg.places {
+	for d := range p.dir {
+		for i, place := range p.dir[d].places {
 			if place != 0 {
 				f((p.base+uint64(d))*pageSize+uint64(i), p.values.At(place-1))
 			}
@@ -147,23 +137,31 @@ func (p *Pages[T]) Each(f func(n uint64, v *T)) {
 func (p *Pages[T]) CopyTo(dst *Pages[T]) {
 	dst.base = p.base
 	p.values.CopyTo(&dst.values)
-	for len(dst.dir) < len(p.dir) {
-		dst.dir = append(dst.dir, nil)
-	}
-	for d, pg := range dst.dir {
-		if pg != nil && (d >= len(p.dir) || p.dir[d] == nil) {
-			dst.dir[d] = nil
-			dst.give(pg)
+	for d := range dst.dir {
+		if dst.dir[d].live > 0 && (d >= len(p.dir) || p.dir[d].live == 0) {
+			dst.give(&dst.dir[d])
 		}
+	}
+	for len(dst.dir) < len(p.dir) {
+		dst.dir = append(dst.dir, page{})
 	}
 	dst.dir = dst.dir[:len(p.dir)]
-	for d, pg := range p.dir {
-		if pg == nil {
-			continue
+	for d := range p.dir {
+		if from, to := &p.dir[d], &dst.dir[d]; from.live > 0 {
+			if to.places == nil {
+				to.places = dst.take()
+			}
+			to.live = from.live
+			to.places = append(to.places[:0], from.upToLast()...)
 		}
-		if dst.dir[d] == nil {
-			dst.dir[d] = dst.take()
-		}
-		pg.copyTo(dst.dir[d])
 	}
+}
+
+// upToLast returns the places up to the last member's: a copy is no longer than that.
+func (pg *page) upToLast() []uint32 {
+	n := len(pg.places)
+	for pg.places[n-1] == 0 {
+		n--
+	}
+	return pg.places[:n]
 }

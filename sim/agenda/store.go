@@ -9,8 +9,8 @@ const chunkSize = 64
 
 // block is a piece of a bucket; before is the number of the one that was filled before it.
 type block[E any] struct {
-	entries [blockSize]Entry[E]
 	before  uint32
+	entries [blockSize]Entry[E]
 }
 
 // bucket is a bag of entries: the number of its newest block, and how many there are.
@@ -24,6 +24,7 @@ type store[E any] struct {
 	chunks []*[chunkSize]block[E]
 	made   uint32
 	free   uint32 // the newest of the blocks to be used again, chained by before
+	ahead  uint32 // means nothing, but keeps reads from being left out
 }
 
 func (s *store[E]) at(number uint32) *block[E] {
@@ -59,12 +60,15 @@ func (s *store[E]) empty(b *bucket, f func(*Entry[E])) {
 	*b = bucket{}
 	for n > 0 {
 		bl := s.at(number)
+		before := bl.before
+		if before != 0 {
+			s.ahead += s.at(before).before // read early, it is not waited for below
+		}
 		used := (n-1)%blockSize + 1
 		for i := range used {
 			f(&bl.entries[i])
 		}
 		n -= used
-		before := bl.before
 		bl.before, s.free = s.free, number
 		number = before
 	}
