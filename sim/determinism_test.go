@@ -141,3 +141,16 @@ func TestOverridesOfZeroAreHarmless(t *testing.T) {
 	lossy := run(t, newWorld(t, sc, "hybrid", 1))
 	assert.Greater(t, row.Counts[meter.JobsCompleted], 2*lossy.Counts[meter.JobsCompleted], "with every loss overridden jobs are done")
 }
+
+func TestForeseeingChangesNothing(t *testing.T) {
+	for _, policy := range []string{"hybrid", "crash-only", "adaptive"} {
+		for _, sc := range []*model.Scenario{smallFleet(), fiveMinuteFleet(100, 2*protocol.Hour)} {
+			plain, foreseeing := newWorld(t, sc, policy, 7), newWorld(t, sc, policy, 7)
+			require.False(t, plain.large)
+			foreseeing.large = true
+			require.Equal(t, run(t, plain), run(t, foreseeing))
+			require.NotZero(t, foreseeing.seen)
+			require.Zero(t, plain.seen)
+		}
+	}
+}

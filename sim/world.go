@@ -101,6 +101,7 @@ type World struct {
 	meter    *meter.Meter
 	count    int64
 	hash     uint64
+	large    bool   // it pays to foresee
 	seen     uint64 // see foresee
 	observer func(Observation)
 	check    *invariant.Checker
@@ -119,6 +120,7 @@ func NewWorld(sc *model.Scenario, preset model.Preset, seed uint64, overrides ma
 	}
 	w.configure()
 	w.fleet.init(sc)
+	w.large = len(w.fleet.procs) >= vast
 	bc := brokerConfig(sc, preset, w.configs[0].Park)
 	w.broker = model.NewBroker(&bc, len(w.fleet.procs), sc.Fleet.Slots)
 	w.meter = meter.New(meter.Window{
@@ -158,9 +160,8 @@ func (w *World) Run(stop func() bool) (*meter.Row, error) {
 
 // runTo runs every event up to an instant.
 func (w *World) runTo(until protocol.Instant, stop func() bool) error {
-	large := len(w.fleet.procs) >= vast
 	for w.queue.Len() > 0 {
-		if w.queue.Turn() && large {
+		if w.queue.Turn() && w.large {
 			w.foresee(w.queue.Near())
 		}
 		if w.queue.Peek() > until {

@@ -15,11 +15,18 @@ type cores struct {
 	ByCPU        float64 `json:"efficiency_by_cpu"` // what others run on this machine does not count
 }
 
+// What a replication is made of: worlds as people compare policies in.
+const (
+	coreWorkers   = 1000
+	coreSlots     = 1
+	coreSimulated = 4 * time.Minute
+)
+
 // measureCores runs one replication and then as many as there are cores, in turn, and keeps
 // the best time of each.
-func measureCores(workers, slots int, simulated time.Duration, events int64, best int) (cores, error) {
+func measureCores(events int64, best int) (cores, error) {
 	n := runtime.GOMAXPROCS(0)
-	probe, err := measureWorlds(workers, slots, simulated, 1)
+	probe, err := measureWorlds(coreWorkers, coreSlots, coreSimulated, 1)
 	if err != nil {
 		return cores{}, err
 	}
@@ -27,7 +34,7 @@ func measureCores(workers, slots int, simulated time.Duration, events int64, bes
 	var clock, cpu [2]time.Duration           // alone, and all at once
 	for i := range best {
 		for k, at := range []int{1, n} {
-			wall, used, err := replicate(at, times, workers, slots, simulated)
+			wall, used, err := replicate(at, times)
 			if err != nil {
 				return cores{}, err
 			}
@@ -45,7 +52,7 @@ func measureCores(workers, slots int, simulated time.Duration, events int64, bes
 
 // replicate runs a number of replications at once, each of some worlds one after the other,
 // all of the same seeds so that each has as much to do.
-func replicate(at, times, workers, slots int, simulated time.Duration) (wall, cpu time.Duration, err error) {
+func replicate(at, times int) (wall, cpu time.Duration, err error) {
 	runtime.GC()
 	began, used := time.Now(), cpuTime()
 	errs := make([]error, at)
@@ -53,7 +60,7 @@ func replicate(at, times, workers, slots int, simulated time.Duration) (wall, cp
 	for i := range at {
 		all.Go(func() {
 			for seed := range times {
-				w, err := newWorld(workers, slots, simulated, uint64(seed+1))
+				w, err := newWorld(coreWorkers, coreSlots, coreSimulated, uint64(seed+1))
 				if err == nil {
 					_, err = w.Run(nil)
 				}

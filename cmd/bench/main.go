@@ -158,7 +158,7 @@ func measureAll(o options) (report, error) {
 		r.Queue, r.Rows = &q, append(r.Rows, rows...)
 	}
 	var err error
-	r.Cores, err = measureCores(o.workers[0], o.slots[0], o.simulated, o.events, o.best)
+	r.Cores, err = measureCores(o.events, o.best)
 	return r, err
 }
 
