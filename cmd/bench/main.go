@@ -55,9 +55,9 @@ func simCommand(stdout io.Writer) *cobra.Command {
 pending events; an M/M/c queue of a thousand servers through the engine and in a loop written by
 hand; and how much of each core is left when all of them run replications.
 
-Memory is about 3.5 KB per worker with 4 slots and 1.8 KB with one, and up to twice that while it
-grows. The default takes two to four minutes and 1 GB. A million workers are not among the default:
---workers 1000000 --slots 1 takes another minute and 3 GB, with 4 slots three minutes and 6 GB.`,
+Memory is about 3.4 KB per worker with 4 slots and 1.6 KB with one, and up to twice that while it
+grows. The default takes two to three minutes of CPU time and 2 GB. A million workers are not among it:
+--workers 1000000 --slots 1 takes a minute of CPU time and 2 to 3 GB, with 4 slots four times that.`,
 		RunE: func(*cobra.Command, []string) error {
 			if err := o.check(); err != nil {
 				return err
