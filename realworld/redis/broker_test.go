@@ -209,24 +209,6 @@ func TestTheDeadAreReleasedByTheirParent(t *testing.T) {
 	assert.Zero(t, n, "a repeat finds nothing")
 }
 
-func TestANewerSchemaIsRefused(t *testing.T) {
-	f := newFixture(t)
-	queues, _ := globalKeys(f.opt.Namespace)
-	store := func(schema int) error {
-		require.NoError(t, f.client.Do(t.Context(), f.client.B().Hset().Key(queues).FieldValue().FieldValue("schema", fmt.Sprint(schema)).Build()).Error())
-		b, err := Open(t.Context(), f.opt)
-		if err == nil {
-			b.Close()
-		}
-		return err
-	}
-	assert.NoError(t, store(Schema-1))
-	assert.NoError(t, store(Schema))
-	err := store(Schema + 1)
-	assert.ErrorIs(t, err, worker.ErrRefused)
-	assert.EqualError(t, err, "redis: what is stored has schema 2, and this build knows up to 1; start the newer build")
-}
-
 func TestAFlushedScriptIsSentAgain(t *testing.T) {
 	f := newFixture(t)
 	inc := f.life("a", 0)

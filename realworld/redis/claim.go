@@ -53,6 +53,7 @@ type claiming struct {
 	waits   []waiting    // where it waits
 	answer  worker.ClaimAnswer
 	refused int
+	slept   bool // so it waited at those of left, too
 }
 
 // waiting is a partition at which a request waits.
@@ -72,6 +73,11 @@ func (c *claiming) run(ctx context.Context) (worker.ClaimAnswer, error) {
 				return worker.ClaimAnswer{}, err
 			}
 		}
+		for _, p := range c.left {
+			if c.slept {
+				c.waits = append(c.waits, waiting{partition: p})
+			}
+		}
 		// What waits under an earlier number finds out that it is closed.
 		c.queue.broker.poke(c.req.Incarnation, c.req.Queue, c.req.Seq-1)
 		switch {
@@ -87,6 +93,7 @@ func (c *claiming) run(ctx context.Context) (worker.ClaimAnswer, error) {
 		if hops, err = c.sleep(ctx); err != nil {
 			return worker.ClaimAnswer{}, err
 		}
+		c.slept = true
 		for _, w := range c.waits {
 			c.left = append(c.left, w.partition)
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -33,11 +34,15 @@ func (c *claiming) sleep(ctx context.Context) (hops string, err error) {
 	}()
 
 	blocked, cancel := context.WithCancel(ctx)
-	defer cancel()
 	woken := make(chan popped, len(c.waits))
+	var pops sync.WaitGroup
 	for _, w := range c.waits {
-		go func() { woken <- w.pop(blocked) }()
+		pops.Go(func() { woken <- w.pop(blocked) })
 	}
+	// The other connections are closed before this request looks again, so that they get no
+	// wake that somebody else could use.
+	defer pops.Wait()
+	defer cancel()
 	select {
 	case p := <-woken:
 		if p.err != nil && ctx.Err() == nil {

@@ -1,4 +1,5 @@
--- older: which lives of older builds are about: those that were seen lately or hold a claim.
+-- older: which lives of older builds are about: those that hold a claim, or were seen lately
+-- and did not say that they would stop.
 -- ARGV: policy, schema, "look" or "end", what lately is (µs). With "end" the partition is of
 -- that schema from now on, and older lives get no new claims. Returns seats.
 
@@ -21,14 +22,14 @@ local members = call('HGETALL', MEMBERS)
 for i = 1, #members, 2 do
   local id = match(members[i], '^v:(%d+)$')
   if id and tonumber(members[i + 1]) < schema then
+    local m = member(id)
     if ARGV[3] == 'end' then
-      local m = member(id)
       if m then
         m.going, m.closed, m.parked = true, m.seq, 0
         keep(m)
         waiters().leave(id)
       end
-    elseif holders[id] or tonumber(call('ZSCORE', SEEN, id) or 0) > recent then
+    elseif holders[id] or m and not m.going and tonumber(call('ZSCORE', SEEN, id) or 0) > recent then
       seats[#seats + 1] = sub(call('HGET', MEMBERS, 'i:' .. id) or 's:?', 3)
     end
   end
