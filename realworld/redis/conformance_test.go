@@ -124,6 +124,33 @@ func (s *subject) AwaitParked(n int) {
 	}
 }
 
+// CutOff copies the keys of the queues. That what a replica has is all of some instant's is
+// Redis's promise, since it hands on each script as one transaction; TestAReplicaTakesOver
+// has a real one.
+func (s *subject) CutOff() (failOver func()) {
+	queues, keys := globalKeys(s.opt.Namespace)
+	keys = append(slices.Clone(keys), queues)
+	for _, q := range s.queues {
+		for _, p := range q.partitions {
+			keys = append(keys, p.keys...)
+		}
+	}
+	s.move(keys, "", ":copy")
+	return func() { s.move(keys, ":copy", "") }
+}
+
+// move makes keys with a suffix what those with another are.
+func (s *subject) move(keys []string, from, to string) {
+	for _, k := range keys {
+		for _, cmd := range []rueidis.Completed{
+			s.client.B().Del().Key(k + to).Build(),
+			s.client.B().Copy().Source(k + from).Destination(k + to).Build(),
+		} {
+			require.NoError(s.t, s.client.Do(s.ctx, cmd).Error())
+		}
+	}
+}
+
 func (s *subject) Job(job protocol.JobKey) (brokertest.Job, bool) {
 	for _, q := range s.queues {
 		info, ok, err := q.Job(s.ctx, job)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/rueidis"
+
 	"github.com/quiesce/quiesce/protocol"
 )
 
@@ -57,6 +59,18 @@ func (j *Job) plain() bool { return j.Priority == 0 && j.Delay == 0 && j.Unique 
 type Added struct {
 	Job     protocol.JobKey
 	Existed bool // a job with its unique key was there; Job is that one
+}
+
+// ErrFull is why a server adds no jobs: it has used the memory that it may use. It settles all
+// the same, and hands out what it has.
+var ErrFull = errors.New("the server's memory is full; raise its maxmemory, or wait until workers have caught up")
+
+// outOfMemory makes Redis's own words for it an ErrFull.
+func outOfMemory(err error) error {
+	if said, ok := rueidis.IsRedisErr(err); ok && strings.HasPrefix(said.Error(), "OOM ") {
+		return ErrFull
+	}
+	return err
 }
 
 // Enqueue adds jobs and says in order what became of them. Of one call up to 1,000 jobs that
@@ -117,7 +131,7 @@ func (p *partition) addPlain(ctx context.Context, jobs []Job, added []Added) err
 	}
 	first, err := p.run(ctx, &p.queue.broker.scripts.enqueue, args...).AsInt64()
 	if err != nil {
-		return err
+		return outOfMemory(err)
 	}
 	for i := range jobs {
 		added[i].Job = jobKey(p.queue.number, p.number, uint64(first)+uint64(i))
@@ -134,7 +148,7 @@ func (p *partition) addMixed(ctx context.Context, jobs []Job, added []Added, ind
 	}
 	numbers, err := p.run(ctx, &p.queue.broker.scripts.enqueue, args...).AsStrSlice()
 	if err != nil {
-		return err
+		return outOfMemory(err)
 	}
 	if len(numbers) != len(index) {
 		return fmt.Errorf("%d numbers for %d jobs", len(numbers), len(index))

@@ -58,7 +58,7 @@ func work(t *testing.T, b worker.Broker, queue string, handle worker.Handler, ch
 		c(&opt)
 	}
 	mux := worker.NewMux()
-	mux.Handle("k", handle)
+	mux.Handle("k", handle, worker.Versions(0, 9))
 	w, err := worker.New(b, mux, opt)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
