@@ -25,6 +25,8 @@ type Options struct {
 	Dir string
 	// Port is one of the loopback's to listen on beside the socket; 0 is none.
 	Port int
+	// Config is a file of settings to begin with; a sentinel needs one, which it writes to.
+	Config string
 	// Args go to redis-server after those of this package, and override them: for example
 	// "--appendonly", "yes", "--appendfsync", "always".
 	Args []string
@@ -97,10 +99,13 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 		}
 		s.socket = filepath.Join(short, "redis.sock")
 	}
-	s.args = append([]string{
+	if options.Config != "" {
+		s.args = append(s.args, options.Config)
+	}
+	s.args = append(s.args,
 		"--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--unixsocket", s.socket, "--unixsocketperm", "700",
-		"--dir", s.dir, "--save", "", "--appendonly", "no", "--daemonize", "no",
-	}, options.Args...)
+		"--dir", s.dir, "--save", "", "--appendonly", "no", "--daemonize", "no")
+	s.args = append(s.args, options.Args...)
 	if err := s.Restart(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
