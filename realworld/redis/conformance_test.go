@@ -24,13 +24,19 @@ type subject struct {
 	*Broker
 	t     brokertest.TB
 	ctx   context.Context
+	admin rueidis.Client // of the clock and the copy
 	clock string
 	now   time.Time
 }
 
 func openSubject(t brokertest.TB, cfg brokertest.Config) *subject {
 	url, namespace := onServer(t)
-	s := &subject{t: t, ctx: context.Background(), clock: namespace + "-clock", now: cfg.Start}
+	return openAs(t, cfg, url, namespace, func(*rueidis.ClientOption) {})
+}
+
+// openAs opens the subject as a user, whom the client's option names.
+func openAs(t brokertest.TB, cfg brokertest.Config, url, namespace string, user func(*rueidis.ClientOption)) *subject {
+	s := &subject{t: t, ctx: context.Background(), clock: namespace + ":clock", now: cfg.Start}
 	var queues []QueueConfig
 	for _, name := range []string{brokertest.Queue, brokertest.OtherQueue} {
 		queues = append(queues, QueueConfig{
@@ -43,10 +49,15 @@ func openSubject(t brokertest.TB, cfg brokertest.Config) *subject {
 	s.Broker, err = Open(s.ctx, Options{
 		URL: url, Namespace: namespace, Queues: queues, Timeout: 20 * time.Second,
 		clock:  fmt.Sprintf("local now = tonumber(redis.call('GET', '%s'))", s.clock),
-		Client: func(o *rueidis.ClientOption) { o.PipelineMultiplex = -1 },
+		Client: func(o *rueidis.ClientOption) { o.PipelineMultiplex = -1; user(o) },
 	})
 	require.NoError(t, err)
 	t.Cleanup(s.Close)
+	option := rueidis.MustParseURL(url)
+	option.PipelineMultiplex, option.DisableCache = -1, true
+	s.admin, err = rueidis.NewClient(option)
+	require.NoError(t, err)
+	t.Cleanup(s.admin.Close)
 	s.set()
 	return s
 }
@@ -60,7 +71,7 @@ func never(n int) int {
 }
 
 func (s *subject) set() {
-	require.NoError(s.t, s.client.Do(s.ctx, s.client.B().Set().Key(s.clock).Value(fmt.Sprint(s.now.UnixMicro())).Build()).Error())
+	require.NoError(s.t, s.admin.Do(s.ctx, s.admin.B().Set().Key(s.clock).Value(fmt.Sprint(s.now.UnixMicro())).Build()).Error())
 }
 
 func (s *subject) Enqueue(queue string, job brokertest.NewJob) protocol.JobKey {
@@ -143,10 +154,10 @@ func (s *subject) CutOff() (failOver func()) {
 func (s *subject) move(keys []string, from, to string) {
 	for _, k := range keys {
 		for _, cmd := range []rueidis.Completed{
-			s.client.B().Del().Key(k + to).Build(),
-			s.client.B().Copy().Source(k + from).Destination(k + to).Build(),
+			s.admin.B().Del().Key(k + to).Build(),
+			s.admin.B().Copy().Source(k + from).Destination(k + to).Build(),
 		} {
-			require.NoError(s.t, s.client.Do(s.ctx, cmd).Error())
+			require.NoError(s.t, s.admin.Do(s.ctx, cmd).Error())
 		}
 	}
 }
