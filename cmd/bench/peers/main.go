@@ -5,9 +5,10 @@
 //	peers enqueue    --system river --server postgres://… --clients 50 --jobs 20000 [--bulk 1000]
 //	peers latency    --system asynq --server … --slots 10 --rate 100 --jobs 1000
 //	peers fill       --system asynq --server … --sleeps 5s,20s,…   jobs 0, 1, … of these lengths
+//	peers clients    --server … [--rounds 61]   Redis clients on the call that settles and claims
 //	peers work       --system asynq --server … --slots 20 [--best] until it is told to stop
 //
-// The first three print one JSON object. work prints a line of JSON for everything that
+// The first three print one JSON object, clients a line for each size. work prints a line of JSON for everything that
 // happens to a job, as it happens: a process that is killed must have said what it did.
 package main
 
@@ -63,11 +64,12 @@ type options struct {
 
 func run(args []string) error {
 	if len(args) == 0 {
-		return errors.New("say what to measure: throughput, enqueue, latency, fill or work")
+		return errors.New("say what to measure: throughput, enqueue, latency, fill, clients or work")
 	}
 	f := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	name := f.String("system", "asynq", "asynq or river")
 	server := f.String("server", "", "host:port or unix:PATH of a Redis, or the URL of a Postgres")
+	rounds := f.Int("rounds", 61, "rounds of which the median counts")
 	sleeps := f.String("sleeps", "", "lengths of the jobs, by comma")
 	var o options
 	f.IntVar(&o.slots, "slots", 10, "jobs at once")
@@ -86,6 +88,9 @@ func run(args []string) error {
 			return err
 		}
 		o.sleeps = append(o.sleeps, d)
+	}
+	if args[0] == "clients" {
+		return clients(context.Background(), *server, *rounds)
 	}
 	open, ok := systems[*name]
 	if !ok {
@@ -108,7 +113,7 @@ func run(args []string) error {
 	case "work":
 		return work(s, o)
 	}
-	return fmt.Errorf("%q cannot be measured; write throughput, enqueue, latency, fill or work", args[0])
+	return fmt.Errorf("%q cannot be measured; write throughput, enqueue, latency, fill, clients or work", args[0])
 }
 
 func print(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
