@@ -124,8 +124,16 @@ func (b *Broker) openQueue(ctx context.Context, cfg QueueConfig) error {
 // Close ends the connections. Calls that are out end with an error.
 func (b *Broker) Close() { b.client.Close() }
 
-// Capabilities are all there are.
-func (b *Broker) Capabilities() worker.Capabilities { return worker.Capabilities{} }
+// Capabilities are all there are. The lease is known when all queues have the same.
+func (b *Broker) Capabilities() worker.Capabilities {
+	lease := b.opt.Queues[0].Lease
+	for _, q := range b.opt.Queues {
+		if q.Lease != lease {
+			return worker.Capabilities{}
+		}
+	}
+	return worker.Capabilities{Lease: lease}
+}
 
 // Queue returns a queue that was named in the options.
 func (b *Broker) Queue(name string) (*Queue, error) {

@@ -242,6 +242,17 @@ func TestQueuesOfOneNamespaceHaveDifferentKeys(t *testing.T) {
 	}
 }
 
+func TestALeaseThatAllQueuesHaveIsKnownToWorkers(t *testing.T) {
+	for _, c := range []struct {
+		other, want time.Duration
+	}{{time.Minute, time.Minute}, {time.Hour, 0}} {
+		f := newFixture(t, func(o *Options) {
+			o.Queues = []QueueConfig{{Name: "q", Lease: time.Minute}, {Name: "other", Lease: c.other}}
+		})
+		assert.Equal(t, c.want, f.Capabilities().Lease)
+	}
+}
+
 func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 	for want, opt := range map[string]Options{
 		`no queues`:            {},

@@ -2,6 +2,8 @@ package redis
 
 import (
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,4 +129,26 @@ func TestFailuresAreDescribed(t *testing.T) {
 	assert.Equal(t, []string{"no-space", "disk full"}, []string{class, message})
 	class, _ = describe(errors.New("x"))
 	assert.Equal(t, "*errors.errorString", class)
+}
+
+func TestWhoLooksAfterDelayedJobsIsFollowedByAnother(t *testing.T) {
+	f, at := onClock(t)
+	at(time.Unix(2_000_000_000, 0))
+	f.add(Job{Delay: time.Minute})
+	first, second := f.life("a", 0), f.life("b", 0)
+	f.claimSoon(first, 1)
+	f.awaitParked(1)
+	f.claimSoon(second, 1)
+	f.awaitParked(2)
+	keeper := func() string {
+		s, err := f.client.Do(t.Context(), f.client.B().Hget().Key(f.q.partitions[0].keys[0]).Field("keeper").Build()).ToString()
+		if err != nil {
+			return "" // between the two there is none
+		}
+		return strings.Fields(s)[0]
+	}
+	require.Equal(t, fmt.Sprint(first), keeper())
+	_, err := f.Withdraw(t.Context(), first, "q", 1)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return keeper() == fmt.Sprint(second) }, 10*time.Second, time.Millisecond)
 }

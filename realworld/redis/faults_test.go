@@ -259,14 +259,14 @@ func TestAServerThatIsSilentDuringADrainIsNotWaitedForLongerThanTheGrace(t *test
 	f := newFixture(t, on("unix://"+p.socket))
 	f.enqueue(5)
 	held := make(chan struct{}, 5)
-	var lines []protocol.Effect
+	ledger := &ledger{}
 	stop := work(t, f, "q", func(ctx context.Context, job *worker.Job) error {
 		held <- struct{}{}
 		<-job.Draining()
 		return nil
 	}, func(o *worker.Options) {
 		o.Slots, o.Grace, o.Reply = 5, 2*time.Second, 200*time.Millisecond
-		o.Observe = func(e protocol.Effect) { lines = append(lines, e) }
+		o.Observers = []worker.Observer{ledger}
 	})
 	for range 5 {
 		<-held
@@ -275,15 +275,24 @@ func TestAServerThatIsSilentDuringADrainIsNotWaitedForLongerThanTheGrace(t *test
 	var status *worker.ExitError
 	require.ErrorAs(t, stop(), &status)
 	assert.Equal(t, protocol.ExitUnsettled, status.Status)
-	unsettled := 0
-	for _, e := range lines {
-		if e.Kind == protocol.Line {
-			unsettled++
-		}
-	}
-	assert.GreaterOrEqual(t, unsettled, 5, "each job that it could not settle has its line")
+	assert.Equal(t, 5, ledger.unsettled, "each job that it could not settle is named")
 	p.cut()
 	p.speak()
 	st := reached(t, func() (Stats, error) { return f.q.Stats(t.Context()) })
 	assert.Equal(t, 5, st.Claimed+st.Total.Done, "the lease does the rest")
 }
+
+// ledger counts what a drain could not settle.
+type ledger struct{ unsettled int }
+
+func (l *ledger) Step(_ protocol.Instant, _ protocol.Event, effects []protocol.Effect, _ worker.State) {
+	for i := range effects {
+		if e := &effects[i]; e.Kind == protocol.Line && e.Outcome == protocol.WasUnsettled && e.Job != 0 {
+			l.unsettled++
+		}
+	}
+}
+
+func (*ledger) Begin(worker.Setup, worker.State) {}
+func (*ledger) Executed(worker.Execution)        {}
+func (*ledger) End(worker.Ending)                {}
