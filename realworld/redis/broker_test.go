@@ -268,3 +268,22 @@ func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
 		assert.ErrorContains(t, err, want)
 	}
 }
+
+// The one that leaves blocks on the same list as the others, and for longer: it is the one
+// that a wake goes to. Only its scripts are run, as if its process were slow to hear of it.
+func TestAWakeThatWhoLeavesTookIsHandedOn(t *testing.T) {
+	for _, name := range []string{"going", "withdraw"} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			first := f.life("a", 0)
+			f.claimSoon(first, 1)
+			f.awaitParked(1)
+			got := f.claimSoon(f.life("b", 0), 1)
+			f.awaitParked(2)
+			leave := map[string]*script{"going": &f.scripts.going, "withdraw": &f.scripts.withdraw}[name]
+			require.NoError(t, f.q.partitions[0].run(t.Context(), leave, fmt.Sprint(first), "1").Error())
+			keys := f.enqueue(1)
+			assert.Equal(t, keys[0], f.soon(got))
+		})
+	}
+}

@@ -87,7 +87,14 @@ if who == '' then return { said } end
 local seq, want, park, hops = tonumber(ARGV[5]), tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8])
 local m = member(who)
 if not m then return { said, 'unknown' } end
-if seq <= m.closed or m.going and seq > m.seq then return { said, 'refused' } end
+if seq <= m.closed or m.going and seq > m.seq then
+  local W = waiters()
+  if W.waiting() then -- what woke this one may have been meant for another
+    W.came()
+    W.wake()
+  end
+  return { said, 'refused' }
+end
 
 local waited = m.parked > 0
 if waited then waiters().came() end
