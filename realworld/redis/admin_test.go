@@ -99,12 +99,22 @@ func TestStatsSeeWhoWaits(t *testing.T) {
 
 func TestACancelledJobIsNotReady(t *testing.T) {
 	f := newFixture(t)
+	cancel := func(key protocol.JobKey) {
+		ok, err := f.q.Cancel(t.Context(), key)
+		require.NoError(t, err)
+		require.True(t, ok)
+	}
 	keys := f.enqueue(3)
-	ok, err := f.q.Cancel(t.Context(), keys[1])
-	require.NoError(t, err)
-	require.True(t, ok)
+	cancel(keys[1])
+	assert.Equal(t, 2, f.stats().Ready)
+	for range 10 {
+		f.enqueue(1000)
+	}
+	cancel(keys[2]) // in a list as long as this its number stays until it is taken
 	s := f.stats()
-	assert.Equal(t, []int{2, 1}, []int{s.Ready, s.Total.Cancelled})
+	assert.Equal(t, []int{10001, 2}, []int{s.Ready, s.Total.Cancelled})
+	assert.Len(t, f.claim(f.life("a", 0), 10, 0), 10)
+	assert.Equal(t, 9991, f.stats().Ready)
 }
 
 func TestTheAgeOfAJobIsKnownToAHundredth(t *testing.T) {
