@@ -48,6 +48,7 @@ func TestNothingIsMendedThatIsWhole(t *testing.T) {
 	f.settle(g[2], protocol.Release, protocol.BecauseDrain)
 	f.settle(g[3], protocol.Ack, 0)
 	f.claim(inc, 100, 0, worker.KindVersions{Kind: "none"})
+	f.enqueue(5)
 	before := f.stats()
 	require.NotZero(t, before.Aside)
 	assert.Zero(t, f.mend())
