@@ -84,6 +84,7 @@ func TestAReplicaTakesOver(t *testing.T) {
 	f.enqueue(4)
 	known := f.claim(inc, 2, 0)
 	require.Len(t, known, 2)
+	toPrimary("SET", "written", "last") // WAIT is about what its own connection has written
 	require.Equal(t, "1", toPrimary("WAIT", "1", "10000"))
 	require.Equal(t, "OK", toReplica("REPLICAOF", "NO", "ONE"))
 	assert.Equal(t, protocol.OK, f.settle(known[0], protocol.Ack, 0))
@@ -132,7 +133,9 @@ func TestAWorkerFollowsItsSentinel(t *testing.T) {
 		return c.handle(ctx, job)
 	}, func(o *worker.Options) { o.Slots, o.Reply, o.Grace = 2, 300*time.Millisecond, 30*time.Second })
 	f.enqueue(jobs / 2)
-	require.Equal(t, "1", admin(t, primary.URL())("WAIT", "1", "10000"))
+	toPrimary := admin(t, primary.URL())
+	toPrimary("SET", "written", "last") // WAIT is about what its own connection has written
+	require.Equal(t, "1", toPrimary("WAIT", "1", "10000"))
 	primary.Kill()
 	until(t, "the replica leads", func() bool { return strings.Contains(toReplica("INFO", "replication"), "role:master") })
 	for i := range jobs / 2 {
