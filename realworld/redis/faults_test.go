@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -88,6 +89,7 @@ func TestAServerThatStoresNothingForgetsAndGoesOn(t *testing.T) {
 	assert.Greater(t, next[0].Token, g[0].Token, "tokens do not")
 	assert.Equal(t, protocol.Stale, f.settle(g[0], protocol.Ack, 0))
 	assert.Equal(t, protocol.OK, f.settle(next[0], protocol.Ack, 0))
+	assert.Greater(t, f.life("a", 0), inc, "nor does a seat's next life have the number of an earlier one")
 }
 
 func TestAWaitingClaimSurvivesNoRestartButEndsWithIt(t *testing.T) {
@@ -171,6 +173,21 @@ func TestAFullServerSettlesAndAddsNothing(t *testing.T) {
 	assert.Equal(t, []int{1, 1}, []int{st.Total.Done, st.Quarantined})
 	set("0")
 	f.enqueue(1)
+}
+
+func TestAServerThatEvictsIsWarnedOf(t *testing.T) {
+	s := ownServer(t)
+	for policy, want := range map[string]string{"noeviction": "", "allkeys-lru": "maxmemory-policy=allkeys-lru"} {
+		require.Equal(t, "OK", admin(t, s.URL())("CONFIG", "SET", "maxmemory-policy", policy))
+		var said strings.Builder
+		newFixture(t, on(s.URL()), func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&said, nil)) })
+		if want == "" {
+			assert.Empty(t, said.String())
+		} else {
+			assert.Contains(t, said.String(), "set maxmemory-policy noeviction")
+			assert.Contains(t, said.String(), want)
+		}
+	}
 }
 
 func TestASlowServerIsWaitedFor(t *testing.T) {
