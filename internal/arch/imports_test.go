@@ -129,6 +129,10 @@ var table = []row{
 		why: "to start a server takes no client of it",
 	},
 	{
+		pkg: "realworld/metrics", ours: []string{"protocol", "protocol/worker"}, others: []string{"github.com/prometheus/client_golang"},
+		why: "metrics look on at a worker; whoever has no Prometheus does not link its client",
+	},
+	{
 		pkg: "realworld/fleet", ours: []string{"model", "protocol", "protocol/worker"}, future: true,
 		why: "a local fleet is stopped by the model's supervisors and rollouts, which are pure machines",
 	},
