@@ -22,6 +22,9 @@ func (a *app) replayRecording(cmd *cobra.Command, path string, s *selection) err
 	if err != nil {
 		return err
 	}
+	if s.export.asked() {
+		return a.exportRecording(cmd, r, s)
+	}
 	asked := false
 	for _, name := range []string{"job", "from", "until"} {
 		asked = asked || cmd.Flags().Changed(name)

@@ -16,6 +16,7 @@ type selection struct {
 	single
 	job, worker, deploy int64 // -1: not asked for
 	from, until         protocol.Instant
+	export              export
 }
 
 func (a *app) replayCommand() *cobra.Command {
@@ -34,13 +35,18 @@ it, or a folder with the recording of one worker. Every step is made again on th
 this version and compared with what was recorded; times are on the worker's clock. --job,
 --from and --until show a timeline. A step that differs is named, and the exit status is 1.
 
+--perfetto and --html write everything between --from and --until (of one seat, with --worker)
+to a file to look at.
+
 A file that simulate hunt left names its run itself: without further flags its story is told,
 and the exit status is 1 as long as the promise is broken in it.`,
 		Example: `  simulate replay --seed 1 three-minute-render --policy hybrid
   simulate replay --seed 1 three-minute-render --policy hybrid --job 57
   simulate replay --seed 1 three-minute-render --policy hybrid --worker 3 --from 59m --until 62m
   simulate replay --seed 1 three-minute-render --policy hybrid --deploy 1
+  simulate replay --seed 1 three-minute-render --from 55m --until 70m --html deploy.html
   simulate replay /var/lib/render/flight
+  simulate replay /var/lib/render/flight --perfetto flight.json
   simulate replay /var/lib/render/flight --from 1h12m --until 1h13m`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.replay(cmd, args, &s) },
@@ -54,6 +60,8 @@ and the exit status is 1 as long as the promise is broken in it.`,
 	f.Var(numberFlag(&s.deploy, "deploy", 1), "deploy", "show this deploy: stops, outcomes, exits")
 	f.Var(sinceStartFlag(&s.from, 0), "from", "show nothing before this time since the start")
 	f.Var(sinceStartFlag(&s.until, protocol.Never), "until", "stop at this time since the start")
+	f.StringVar(&s.export.perfetto, "perfetto", "", "write a trace for https://ui.perfetto.dev to this file: workers, slots, jobs, signals, stalls")
+	f.StringVar(&s.export.html, "html", "", "write a page to this file that shows the same in any browser, without a network")
 	return cmd
 }
 
@@ -73,6 +81,9 @@ func (a *app) replay(cmd *cobra.Command, args []string, s *selection) error {
 	}
 	if end := protocol.Instant(scn.Duration); s.from > end {
 		return misuse("--from %v is after the end of the run at %v", s.from, end)
+	}
+	if s.export.asked() {
+		return a.exportWorld(cmd, scn, s)
 	}
 	if s.job >= 0 || s.worker >= 0 || s.deploy >= 0 {
 		return a.timeline(cmd, scn, s)

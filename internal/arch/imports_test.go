@@ -141,6 +141,10 @@ var table = []row{
 		why: "plain rows go in, pictures come out; whoever measured them is somebody else",
 	},
 	{
+		pkg: "plots/chronicle",
+		why: "spans and marks go in, a trace or a page comes out; whoever saw them is somebody else",
+	},
+	{
 		pkg: "findings",
 		why: "what simulate hunt found, as tests; nothing is built from it",
 	},
