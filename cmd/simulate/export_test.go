@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/quiesce/quiesce/plots/chronicle"
 	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/realworld/record"
 )
 
 // traced is an event of a trace, with times in nanoseconds.
@@ -156,7 +158,7 @@ func TestFilesOfARunAreTheSameEveryTime(t *testing.T) {
 	var first [2][]byte
 	for i := range 2 {
 		json, html := filepath.Join(dir, "run.json"), filepath.Join(dir, "run.html")
-		assert.Equal(t, 2, strings.Count(succeed(t, "replay", tiny, "--seed", "3", "--perfetto", json, "--html", html), "\n"))
+		assert.Equal(t, 2, strings.Count(succeed(t, "replay", tiny, "--policy", "drain", "--until", "24m10s", "--perfetto", json, "--html", html), "\n"))
 		for k, path := range []string{json, html} {
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
@@ -205,6 +207,43 @@ func TestARecordingIsTraced(t *testing.T) {
 	page, err := os.ReadFile(path)
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "web-1, slot 2\njob 3\n11s to 34s, 23s\nkind: render")
+}
+
+// A claim whose lease was lost is drawn until nothing is done under it any more, which no
+// answer tells, and is not counted as held from the loss on.
+func TestALostClaimIsDrawnUntilItsHandlerReturns(t *testing.T) {
+	i := newIncident(t).granted(1).until(5 * protocol.Second)
+	i.told(protocol.Renewed(0, 1, 101, protocol.Stale, i.now, 0))
+	i.until(7 * protocol.Second).told(protocol.Returned(0, protocol.ReturnedError, true))
+	i.until(9 * protocol.Second).granted(2)
+	i.until(10*protocol.Second).told(protocol.Returned(0, protocol.ReturnedNil, true), protocol.Settled(0, 2, 102, protocol.OK)).ended()
+	path := filepath.Join(t.TempDir(), "flight.json")
+	succeed(t, "replay", i.dir, "--perfetto", path)
+	var claims, held []string
+	for _, e := range readTrace(t, path) {
+		switch {
+		case e.Ph == "X" && strings.HasPrefix(e.Name, "job "):
+			claims = append(claims, fmt.Sprintf("%s %s from %s for %s: %v", e.Name, e.Cat, e.Ts, e.Dur, e.Args["outcome"]))
+		case e.Ph == "C":
+			held = append(held, fmt.Sprintf("%v at %s", e.Args["claims"], e.Ts))
+		}
+	}
+	assert.Equal(t, []string{"job 1 lost from 0 for 7000000: its lease was lost", "job 2 finished from 9000000 for 1000000: finished"}, claims)
+	assert.Equal(t, []string{"1 at 0", "0 at 5000000", "1 at 9000000", "0 at 10000000"}, held)
+}
+
+// A recording of which the oldest part is gone begins with a worker that serves.
+func TestARecordingMayBeginInTheMiddle(t *testing.T) {
+	r := &record.Recording{Header: record.Header{Seat: "web-1", Life: "01234567", Slots: 1, Config: protocol.Config{Queues: 1}}}
+	n := newRecordingNarrator(r, &selection{until: protocol.Never, worker: -1}, 10)
+	at := protocol.Instant(protocol.Hour)
+	n.see(&record.Step{At: at, Effects: []protocol.Effect{{Kind: protocol.Claim, Slot: protocol.NoSlot}}})
+	n.finish(at.Add(protocol.Second))
+	var phases []chronicle.Class
+	for _, s := range n.story.Tracks[0].Spans {
+		phases = append(phases, s.Class)
+	}
+	assert.Contains(t, phases, chronicle.Serving)
 }
 
 // What comes before a divergence is drawn, and the finding stays one.
