@@ -69,7 +69,7 @@ func New(opt Options) *Metrics {
 	m.reserve = m.gauge("reserve_seconds", "Part of the grace kept for settling, flushing and the exit.")
 	m.gapAllowed = m.gauge("checkpoint_gap_allowed_seconds", "Longest time between two looks for cancellation that was declared for the kind, or else that the grace has room for.", "kind")
 	m.left = m.describe("drain_left_seconds", "Time left until SIGKILL; only during a drain, and the least of all workers.")
-	m.gap = m.describe("checkpoint_gap_seconds", "Longest time between two looks for cancellation so far.", "kind")
+	m.gap = m.describe("checkpoint_gap_seconds", "Longest time that a handler left between two looks for cancellation, or took to return after one.", "kind")
 	return m
 }
 

@@ -98,10 +98,15 @@ func (o *observer) Begin(setup worker.Setup, state worker.State) {
 
 // allowedGap is what a kind declared, or else the longest gap that the grace has room for.
 func allowedGap(cfg *protocol.Config, kind int) protocol.Duration {
-	if k := cfg.Kinds[kind]; k.Gap > 0 {
+	k := &cfg.Kinds[kind]
+	switch {
+	case k.Gap > 0:
 		return k.Gap
+	case cfg.Grace == 0:
+		return protocol.Forever
+	default:
+		return cfg.Grace - cfg.Reserve - k.Undo
 	}
-	return cfg.Grace - cfg.Reserve - cfg.Kinds[kind].Undo
 }
 
 // Step counts what a step is about.
