@@ -16,9 +16,9 @@ type driver struct {
 	fx  *Effects
 	now Instant
 
-	clone, later   Machine // an equal machine, and one that lives a week later
-	cloneM, laterM Memory
-	spare          *Effects
+	clone, later, read    Machine // an equal machine, one that lives a week later, one read back after every step
+	cloneM, laterM, readM Memory
+	spare                 *Effects
 
 	asked    []Effect // what the broker was asked, to be answered at any time and more than once
 	handlers []running
@@ -40,11 +40,12 @@ func newDriver(t *rapid.T) *driver {
 	d := &driver{cfg: drawConfig(t)}
 	slots := rapid.IntRange(1, 3).Draw(t, "slots")
 	d.fx, d.spare = NewEffects(slots, d.cfg.Queues), NewEffects(slots, d.cfg.Queues)
-	d.cloneM, d.laterM = NewMemory(&d.cfg, slots), NewMemory(&d.cfg, slots)
+	d.cloneM, d.laterM, d.readM = NewMemory(&d.cfg, slots), NewMemory(&d.cfg, slots), NewMemory(&d.cfg, slots)
 	seed := rapid.SampledFrom([]uint64{0, 7}).Draw(t, "seed")
 	d.m.Init(&d.cfg, NewMemory(&d.cfg, slots), seed)
 	d.later.Init(&d.cfg, d.laterM, seed)
 	d.books = newBooks()
+	d.readBack(t)
 	d.step(t, Event{})
 	return d
 }

@@ -3,6 +3,7 @@ package protocol
 // identity ranks every number as itself.
 type identity struct{}
 
+func (identity) Job(job JobKey) uint64              { return uint64(job) }
 func (identity) Token(_ JobKey, token Token) uint64 { return uint64(token) }
 func (identity) Seq(_ int, seq uint64) uint64       { return seq }
 func (identity) Incarnation(n uint64) uint64        { return n }

@@ -20,13 +20,6 @@ func deadlineTable() table {
 	return tb
 }
 
-var deadlineNames = [...]string{
-	trustEnds: "trust ends", registerAgain: "Register again", requestDue: "request due",
-	renewRound: "renewal round", distrust: "distrust", kindTimeout: "kind's timeout",
-	undoLimit: "undo limit", settleRound: "settling round", judgeRound: "weighing round",
-	cancelKind: "cancelAt of a kind", undoEnds: "undoBy", settleEnds: "settleBy", wedged: "wedged",
-}
-
 func armedByPhase() (seen [phases][len(deadlineNames)]bool) {
 	look := func(s *stage) {
 		s.m.armed(func(d due) {

@@ -65,7 +65,7 @@ func (row requestRow) cell(state RequestState, p Phase) string {
 		func() string { return r.state.String() },
 		func() []byte {
 			c := canonical{now: s.now, ranks: identity{}}
-			c.request(0, r)
+			c.request(&s.m, 0, r)
 			return c.buf
 		},
 		func(e Effect) bool { return e.Slot == NoSlot && e.Kind != Going && e.Kind != Exit })

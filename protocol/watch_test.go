@@ -65,6 +65,7 @@ func (d *driver) step(t *rapid.T, ev Event) {
 	d.stepRestored(t, snapshot, ev)
 	if !d.books.closed {
 		d.stepLater(t, ev)
+		d.stepRead(t, ev)
 	}
 	d.remember()
 	d.watch(t, phase)
@@ -122,6 +123,52 @@ func (d *driver) stepLater(t *rapid.T, ev Event) {
 		}
 	}
 	same(t, "a week later", &d.later, d.spare.All(), d.now.Add(week), shifted, &d.m, d.now)
+}
+
+// stepRead gives the same event to a machine that lives by its canonical form alone: after
+// every step it is written down and read back, months later.
+func (d *driver) stepRead(t *rapid.T, ev Event) {
+	shift := readLater
+	if ev.At != Never {
+		ev.At = ev.At.Add(shift)
+	}
+	ev.Sent = ev.Sent.Add(shift)
+	d.spare.Reset()
+	d.read.Step(d.now.Add(shift), ev, d.spare)
+	got, want := slices.Clone(d.spare.All()), slices.Clone(d.fx.All())
+	for i := range got {
+		if e := &got[i]; e.Kind == Line {
+			e.Span = 0 // the stop is forgotten
+		}
+	}
+	for i := range want {
+		e := &want[i]
+		e.At = e.At.Add(shift)
+		switch e.Kind {
+		case Undo, Exit:
+			e.Until = e.Until.Add(shift)
+		case Line:
+			e.Span = 0
+		}
+	}
+	same(t, "read back", &d.read, got, d.now.Add(shift), want, &d.m, d.now)
+	d.readBack(t)
+}
+
+// readLater is how much later the machine lives that is read back.
+const readLater = 20 * week
+
+// readBack makes d.read anew from the canonical form of the machine.
+func (d *driver) readBack(t *rapid.T) {
+	written := d.m.AppendCanonical(nil, d.now, identity{})
+	now := d.now.Add(readLater)
+	rest := d.read.ReadCanonical(&d.cfg, d.readM, now, append(written, "rest"...))
+	if string(rest) != "rest" {
+		t.Fatalf("%d bytes were left over", len(rest)-len("rest"))
+	}
+	if at := d.read.Deadline(); at.Sub(now) != d.m.Deadline().Sub(d.now) {
+		t.Fatalf("read back, the machine wakes %v from now instead of %v", at.Sub(now), d.m.Deadline().Sub(d.now))
+	}
 }
 
 func same(t *rapid.T, which string, m *Machine, fx []Effect, now Instant, wantFx []Effect, want *Machine, wantNow Instant) {
