@@ -3,84 +3,238 @@ package model
 import (
 	"encoding/binary"
 
+	"github.com/quiesce/quiesce/internal/deviation"
 	"github.com/quiesce/quiesce/protocol"
 )
 
-// AppendCanonical appends the state of b to buf for a search that must recognise equal
-// states: instants relative to now, and tokens, request numbers and incarnations by rank.
-// Rows of jobs that were forgotten, and counters that decide nothing under b's
-// configuration, are left out.
-func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks protocol.Ranks) []byte {
-	num := func(n uint64) { buf = binary.AppendUvarint(buf, n) }
-	at := func(t protocol.Instant) { buf = binary.AppendVarint(buf, int64(t-now)) }
-	b.EachJob(func(job protocol.JobKey, row *JobRow) {
-		num(uint64(job))
-		state := byte(row.State)
-		if row.Cancel {
-			state |= 0x80
-		}
-		buf = append(buf, state, byte(row.Verb), byte(row.Poison), byte(row.Failures))
-		num(uint64(min(int(row.Fruitless), b.cfg.Starving)))
-		num(ranks.Token(job, row.Token))
-		num(uint64(row.Cursor))
-		num(ranks.Incarnation(row.Owner.Incarnation))
-		if b.cfg.CountAtClaim {
-			num(uint64(row.Deliveries - row.Restored))
-		}
-		switch row.State {
-		case JobClaimed:
-			at(max(row.Lease, now)) // how long ago it ended decides nothing
-		case JobDelayed:
-			at(max(row.Due, now))
-		}
-	})
-	b.members.each(func(m *member) {
-		if m == nil {
-			buf = append(buf, 0)
-			return
-		}
-		flags := byte(1)
-		if m.going {
-			flags |= 2
-		}
-		if m.parked {
-			flags |= 4
-		}
-		buf = append(buf, flags)
-		num(ranks.Incarnation(m.Incarnation))
-		num(ranks.Seq(int(m.Seat), m.closed))
-		num(ranks.Seq(int(m.Seat), m.seq))
-		if m.parked {
-			at(m.parkedAt)
-		}
-		b.members.eachGrant(m, func(g grant) {
-			if row := b.Job(g.job); row != nil && row.Token == g.token && row.Verb == protocol.NoVerb && !row.State.Terminal() {
-				num(uint64(g.job) + 1)
-				num(uint64(m.parkedFor))
-			}
-		})
-		buf = append(buf, 0)
-	})
-	for _, l := range b.members.waiters {
-		for i := l.head; i >= 0; i = b.members.row(i).next {
-			num(ranks.Incarnation(b.members.row(i).Incarnation))
-		}
-	}
-	return buf
+// Ranks replaces what may be replaced in the canonical form of a broker: numbers that only
+// grow, by their order, and names that are as good as others.
+type Ranks interface {
+	Job(job protocol.JobKey) uint64
+	Token(job protocol.JobKey, token protocol.Token) uint64
+	Seq(seat int, seq uint64) uint64
+	Incarnation(seat int, n uint64) uint64
+	Seat(seat int) uint64
 }
 
-// EachNumber calls f with every token, request number and incarnation that b remembers, for
-// whoever ranks them.
-func (b *Broker) EachNumber(token func(protocol.JobKey, protocol.Token), seq func(seat int, seq uint64), incarnation func(uint64)) {
+// AppendCanonical appends the state of b to buf for a search that must recognise equal
+// states: instants relative to now, and tokens, request numbers and incarnations by rank.
+// Payloads, which never change, and whatever decides nothing under b's configuration are
+// left out, and so is the journal: a search does not let a broker fail over. Two brokers
+// with the same configuration, jobs and bytes behave alike from now on, up to those numbers;
+// not so with MoverPeriod, which counts from the clock's zero, or BackoffSpread, a hash of
+// tokens.
+//
+// It is the parts below in order; a search that renames seats writes them by itself.
+func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks Ranks) []byte {
+	buf = b.AppendJobs(buf, now, ranks)
+	for seat := range b.members.lives {
+		buf = b.AppendSeat(buf, seat, now, ranks)
+	}
+	return b.AppendWaiting(buf, ranks)
+}
+
+// AppendJobs appends the part of the canonical form that is about jobs: first those that may
+// still be handed out, then those that have ended.
+func (b *Broker) AppendJobs(buf []byte, now protocol.Instant, ranks Ranks) []byte {
+	c := canonical{buf: buf, now: now, ranks: ranks}
+	ended := 0
+	b.EachJob(func(job protocol.JobKey, row *JobRow) {
+		if row.State.Terminal() {
+			ended++
+			return
+		}
+		c.row(b, job, row)
+	})
+	if ended > 0 {
+		b.EachJob(func(job protocol.JobKey, row *JobRow) {
+			if row.State.Terminal() {
+				c.row(b, job, row)
+			}
+		})
+	}
+	c.num(0)
+	for job := b.leases.head; job != 0; job = b.Job(job).next {
+		c.num(ranks.Job(job)) // of leases that end at once the older grant is noticed first
+	}
+	c.num(0)
+	if b.forgets() {
+		for i := range b.finished.size {
+			if job := b.finished.at(i); b.Job(job) != nil {
+				c.num(ranks.Job(job))
+			}
+		}
+		c.num(0)
+	}
+	c.at(b.sweepAt)
+	return c.buf
+}
+
+// AppendSeat appends the part that is about the lives of one seat, and does not name it.
+func (b *Broker) AppendSeat(buf []byte, seat int, now protocol.Instant, ranks Ranks) []byte {
+	c := canonical{buf: buf, now: now, ranks: ranks}
+	for _, m := range b.members.inOrder(seat) {
+		c.member(b, m)
+	}
+	return c.buf
+}
+
+// AppendWaiting appends the part that says in which order requests wait.
+func (b *Broker) AppendWaiting(buf []byte, ranks Ranks) []byte {
+	c := canonical{buf: buf, ranks: ranks}
+	for _, l := range b.members.waiters {
+		for i := l.head; i >= 0; i = b.members.row(i).next {
+			m := b.members.row(i)
+			c.num(2*ranks.Seat(int(m.Seat)) + b.members.life(m) + 1)
+		}
+	}
+	c.num(0)
+	return c.buf
+}
+
+// forgets reports whether rows of jobs that ended are dropped at some time.
+func (b *Broker) forgets() bool { return b.cfg.MaxMessageAge != protocol.Forever }
+
+// canonical is a writer of canonical bytes.
+type canonical struct {
+	buf   []byte
+	now   protocol.Instant
+	ranks Ranks
+}
+
+func (c *canonical) num(n uint64)          { c.buf = binary.AppendUvarint(c.buf, n) }
+func (c *canonical) at(t protocol.Instant) { c.buf = protocol.AppendRelative(c.buf, t, c.now) }
+
+// Bits beside a job's state and a member's row.
+const (
+	cancelBit = 0x80
+
+	knownBit  = 1
+	goingBit  = 2
+	parkedBit = 4
+)
+
+func (c *canonical) row(b *Broker, job protocol.JobKey, row *JobRow) {
+	c.num(c.ranks.Job(job))
+	state := byte(row.State)
+	if row.Cancel {
+		state |= cancelBit
+	}
+	c.buf = append(c.buf, state, byte(row.Verb))
+	c.num(c.ranks.Token(job, row.Token))
+	switch row.State {
+	case JobDone, JobCancelledByOperator:
+		c.at(row.Due)
+		return // nothing else decides anything any more
+	case JobClaimed:
+		c.at(max(row.Lease, c.now.Add(-b.cfg.SweepSlack))) // how long before it ended decides nothing
+	case JobDelayed:
+		c.at(max(row.Due, c.now))
+	}
+	c.num(uint64(row.Cursor))
+	for _, n := range [...]uint16{row.Poison, row.Failures, min(row.Fruitless, uint16(b.cfg.Starving))} {
+		c.num(uint64(n))
+	}
+	if b.cfg.CountAtClaim {
+		c.num(uint64(row.Deliveries - row.Restored))
+	}
+	if b.owned(row) {
+		c.num(c.ranks.Seat(int(row.Owner.Seat)) + 1)
+		c.num(row.Owner.Nonce)
+		c.num(c.ranks.Incarnation(int(row.Owner.Seat), row.Owner.Incarnation))
+		c.num(uint64(row.Owner.Generation))
+	}
+}
+
+// owned reports whether it matters who holds the newest claim: while the claim is open, and
+// while the job waits for its delay, because it then prefers newer workers than that one.
+func (b *Broker) owned(row *JobRow) bool {
+	if row.Token == 0 {
+		return false
+	}
+	return row.Verb == protocol.NoVerb || row.State == JobDelayed || b.cfg.Deviations.Has(deviation.RenewResurrects)
+}
+
+func (c *canonical) member(b *Broker, m *member) {
+	if m == nil {
+		c.buf = append(c.buf, 0)
+		return
+	}
+	flags := byte(knownBit)
+	if m.going {
+		flags |= goingBit
+	}
+	if m.parked {
+		flags |= parkedBit
+	}
+	c.buf = append(c.buf, flags)
+	c.num(m.Nonce)
+	c.num(c.ranks.Incarnation(int(m.Seat), m.Incarnation))
+	c.num(uint64(m.Generation))
+	c.num(c.ranks.Seq(int(m.Seat), m.closed))
+	c.num(c.ranks.Seq(int(m.Seat), m.seq))
+	switch {
+	case m.parked:
+		c.at(m.parkedAt)
+	case m.seq > m.closed: // it may be repeated
+		c.at(c.now.Add(m.parkedFor))
+		b.members.eachGrant(m, func(g grant) {
+			if row := b.Job(g.job); row != nil && row.Token == g.token && row.Verb == protocol.NoVerb && !row.State.Terminal() {
+				c.num(c.ranks.Job(g.job))
+			}
+		})
+		c.num(0)
+	}
+}
+
+// inOrder returns the two lives of a seat, the older first; nil is one that was not yet.
+func (t *memberTable) inOrder(seat int) (lives [2]*member) {
+	for k, place := range t.lives[seat] {
+		if place != 0 {
+			lives[k] = t.row(int32(place - 1))
+		}
+	}
+	if older, newer := lives[0], lives[1]; newer == nil || older != nil && older.Incarnation > newer.Incarnation {
+		lives[0], lives[1] = newer, older
+	}
+	return lives
+}
+
+// life says whether a member is the older life of its seat, 0, or the newer, 1.
+func (t *memberTable) life(m *member) uint64 {
+	if t.inOrder(int(m.Seat))[0] == m {
+		return 0
+	}
+	return 1
+}
+
+// EachNumber calls its arguments with every token, request number and incarnation that b
+// remembers, for whoever ranks them.
+func (b *Broker) EachNumber(token func(protocol.JobKey, protocol.Token), seq, incarnation func(seat int, n uint64)) {
 	b.EachJob(func(job protocol.JobKey, row *JobRow) {
 		token(job, row.Token)
-		incarnation(row.Owner.Incarnation)
+		if b.owned(row) && row.State != JobDone && row.State != JobCancelledByOperator {
+			incarnation(int(row.Owner.Seat), row.Owner.Incarnation)
+		}
 	})
 	b.members.each(func(m *member) {
 		if m != nil {
 			seq(int(m.Seat), m.closed)
 			seq(int(m.Seat), m.seq)
-			incarnation(m.Incarnation)
+			incarnation(int(m.Seat), m.Incarnation)
 		}
 	})
+}
+
+// EachWaiting calls f for every request that waits, in the order in which they do, with its
+// seat and whether it is of the newer of the two lives that are known of it.
+func (b *Broker) EachWaiting(f func(place, seat int, newer bool)) {
+	place := 0
+	for _, l := range b.members.waiters {
+		for i := l.head; i >= 0; i = b.members.row(i).next {
+			m := b.members.row(i)
+			f(place, int(m.Seat), b.members.life(m) == 1)
+			place++
+		}
+	}
 }

@@ -29,6 +29,9 @@ func (r *ring) pop() protocol.JobKey {
 	return job
 }
 
+// at returns the job that is popped after i others.
+func (r *ring) at(i int) protocol.JobKey { return r.buf[(r.head+i)%len(r.buf)] }
+
 func (r *ring) reset() { r.head, r.size = 0, 0 }
 
 func (r *ring) copyTo(dst *ring) {
