@@ -67,8 +67,8 @@ var table = []row{
 		why: "what is to happen by when, whatever it is",
 	},
 	{
-		pkg: "sim/explore", ours: []string{"internal/deviation", "model", "protocol"},
-		why: "the explorer drives the machine and the reference broker itself, in every order",
+		pkg: "sim/explore", ours: []string{"internal/deviation", "model", "protocol", "sim/invariant"},
+		why: "the explorer drives the machine and the reference broker itself, in every order, and calls what breaks by the names of runs",
 	},
 	{
 		pkg: "sim/hunt", ours: []string{"model", "model/dist", "model/meter", "protocol", "sim", "sim/invariant"},

@@ -1,8 +1,6 @@
 package explore
 
 import (
-	"fmt"
-
 	"github.com/quiesce/quiesce/protocol"
 )
 
@@ -10,211 +8,307 @@ import (
 type actionKind uint8
 
 const (
-	deliverMessage actionKind = iota
-	loseMessage
-	doubleMessage // deliver it and leave a copy on the wire
-	finish        // the handler returns nil
-	fail          // a cancelled handler returns an error
-	undone        // the undo hooks return
-	stopWorker
-	killWorker // SIGKILL at the end of the grace
-	crashWorker
-	fireTimer
+	fireTimer actionKind = iota
+	wakeUp               // SIGCONT
 	tickBroker
+	deliver
+	comeBack // a handler or its undo hooks return, in one of the ways below
+	start    // a new process in a seat
 	passTime
+	saveProgress
+	nudge
+	cancelJob
+	cancelSlot // the driver hears of an operator's cancel by itself
+	tellEstimate
+	lose
+	double    // deliver a message and leave a copy on the wire
+	breakCall // the driver is told that a call failed
+	crash
+	pause
+	kill // SIGKILL at the end of the grace
+	lie  // something comes over the wire that nobody sent
 )
 
-// action is one choice.
+// action is one choice: what, and of which worker, message or job, and how.
 type action struct {
-	kind  actionKind
-	index int8 // of the message or worker
+	kind actionKind
+	a, b uint8
 }
 
-// actions lists what can happen next, the prompt and harmless first.
-func (s *search) actions(st *state, list []action) []action {
-	add := func(kind actionKind, i int) { list = append(list, action{kind, int8(i)}) }
-	rest := true // nothing has to happen before time may pass
+// code packs an action into what a search keeps of it.
+func (a action) code() uint16 { return uint16(a.kind)<<11 | uint16(a.a)<<5 | uint16(a.b) }
+
+func actionOf(code uint16) action {
+	return action{actionKind(code >> 11), uint8(code>>5) & 63, uint8(code) & 31}
+}
+
+// wayBack is how a handler or undo hooks come back.
+type wayBack struct {
+	code  protocol.Code
+	clean bool
+	says  string
+}
+
+var handlerReturns = [...]wayBack{
+	{protocol.ReturnedNil, true, "finishes"},
+	{protocol.ReturnedNil, false, "finishes, uncommitted"},
+	{protocol.ReturnedError, false, "returns"},
+	{protocol.ReturnedError, true, "returns, with nothing left to undo"},
+	{protocol.ReturnedYield, false, "hands it back"},
+	{protocol.ReturnedYield, true, "hands it back, with nothing left to undo"},
+	{protocol.ReturnedFailed, false, "fails"},
+	{protocol.ReturnedPanic, true, "panics, with nothing left to undo"},
+}
+
+var undoReturns = [...]wayBack{
+	{protocol.UndoDone, true, "is undone"},
+	{protocol.UndoSkipped, true, "is undone, but for what is shared"},
+	{protocol.UndoFailed, true, "cannot be undone"},
+}
+
+// menu collects the actions of a state.
+type menu struct {
+	list  []action
+	rest  bool // nothing has to happen before time may pass
+	fault int  // where the faults begin in list
+}
+
+func (m *menu) add(kind actionKind, a, b int) {
+	m.list = append(m.list, action{kind, uint8(a), uint8(b)})
+}
+
+// must adds an action that cannot wait.
+func (m *menu) must(kind actionKind, a int) {
+	m.add(kind, a, 0)
+	m.rest = false
+}
+
+// actions lists what can happen next: first what is prompt and harmless, in an order that
+// always gets on, so that the first of the list is a schedule without faults.
+func (e *engine) actions(st *state, m *menu) {
+	m.list, m.rest = m.list[:0], true
+	for i := range st.workers {
+		w := &st.workers[i]
+		switch {
+		case w.paused && w.pausedUntil <= st.now:
+			m.must(wakeUp, i)
+		case w.paused && !e.world.PauseWhole:
+			m.add(wakeUp, i, 0)
+		case w.paused:
+		case !w.dead && w.machine.Deadline() <= st.now:
+			m.must(fireTimer, i)
+		}
+	}
+	if st.broker.Deadline() <= st.now {
+		m.must(tickBroker, 0)
+	}
+	for k := range st.messages {
+		if msg := &st.messages[k]; !st.held(msg) {
+			m.add(deliver, k, 0)
+			m.rest = m.rest && msg.due > st.now
+		}
+	}
+	e.resumes(st, m)
+	for i := range st.workers {
+		e.returns(st, i, m)
+	}
+	for i := range st.workers {
+		if w := &st.workers[i]; w.dead && e.replaced(w) {
+			m.add(start, i, 0)
+		}
+	}
+	for i := range st.workers {
+		if w := &st.workers[i]; !w.dead && w.killAt <= st.now && (w.paused || w.machine.Deadline() > st.now) {
+			m.must(kill, i)
+		}
+	}
+	if m.rest && e.nextInstant(st) != protocol.Never {
+		m.add(passTime, 0, 0)
+	}
+	m.fault = len(m.list)
+	e.faults(st, m)
+}
+
+// replaced reports whether a new process comes in the seat of one that has ended.
+func (e *engine) replaced(w *worker) bool { return e.world.Replace != ReplaceNobody && w.told }
+
+// held reports whether a message waits for a process that is paused.
+func (st *state) held(m *message) bool {
+	return m.kind == toWorker && st.workers[m.worker].paused
+}
+
+// resumes puts the end of quiet among the prompt actions: who said quiet has promised it.
+func (e *engine) resumes(st *state, m *menu) {
+	for i := range st.workers {
+		w := &st.workers[i]
+		if w.script == 0 || w.dead || w.paused {
+			continue
+		}
+		if s := e.world.Scripts[w.script-1]; int(w.next) < len(s) && s[w.next] == Resume {
+			m.add(nudge, i, int(w.script-1))
+		}
+	}
+}
+
+// returns lists the ways in which the code in a worker's slots may come back.
+func (e *engine) returns(st *state, i int, m *menu) {
+	w := &st.workers[i]
+	if w.dead || w.paused {
+		return
+	}
+	for k := range e.slots {
+		slot := i*maxSlots + k
+		way := func(n int) { m.add(comeBack, slot, n) }
+		unclean, tidy := e.world.Undo > 0, e.world.Undo == 0 || e.world.Returns&Tidy != 0
+		with := func(wanted Returns, n int) {
+			if e.world.Returns&wanted != 0 {
+				way(n)
+			}
+		}
+		switch h := &w.hands[k]; h.state {
+		case working, told:
+			if h.state == told { // the prompt one obeys
+				if unclean {
+					way(2)
+				}
+				if tidy {
+					way(3)
+				}
+			}
+			way(0)
+			if unclean && w.machine.Slots()[k].State() == protocol.SlotZombie || e.world.Returns&Loose != 0 {
+				way(1) // a scope is committed only while the claim is held
+			}
+			if h.state == working && unclean {
+				with(Errors, 2)
+			}
+			if h.state == working && tidy {
+				with(Errors, 3)
+			}
+			if unclean {
+				with(Yields, 4)
+				with(Fails, 6)
+			}
+			if tidy {
+				with(Yields, 5)
+				with(Fails, 7)
+			}
+		case undoing:
+			way(0)
+			if !h.shared {
+				way(1)
+			}
+			with(UndoErr, 2)
+		}
+	}
+}
+
+// faults lists what the world and its people may do.
+func (e *engine) faults(st *state, m *menu) {
+	left := func(budget, most int) bool { return int(st.used[budget]) < most }
 	for i := range st.workers {
 		w := &st.workers[i]
 		if w.dead {
 			continue
 		}
-		if w.machine.Deadline() <= st.now {
-			add(fireTimer, i)
-			rest = false
+		e.nudges(st, i, m)
+		if left(crashes, e.world.Crashes) {
+			m.add(crash, i, 0)
 		}
-		if w.killAt <= st.now {
-			add(killWorker, i)
-			rest = false
+		if left(pauses, e.world.Pauses) && !w.paused {
+			m.add(pause, i, 0)
 		}
+		if left(estimates, e.world.Estimates) {
+			m.add(tellEstimate, i, 0)
+		}
+		e.slotActions(st, i, m)
 	}
-	if st.broker.Deadline() <= st.now {
-		add(tickBroker, 0)
-		rest = false
+	for j := 1; j <= e.world.Jobs && left(cancels, e.world.Cancels); j++ {
+		if !st.broker.Job(protocol.JobKey(j)).State.Terminal() {
+			m.add(cancelJob, j, 0)
+		}
 	}
 	for k := range st.messages {
-		add(deliverMessage, k)
-		if st.messages[k].due <= st.now {
-			rest = false
+		msg := &st.messages[k]
+		if left(losses, e.world.Losses) {
+			m.add(lose, k, 0)
+		}
+		if left(doubles, e.world.Duplicates) && !msg.copied && msg.kind != hangup && !st.held(msg) {
+			m.add(double, k, 0)
+		}
+		if left(failures, e.world.Errors) && e.answerable(st, msg) {
+			m.add(breakCall, k, 0)
 		}
 	}
-	for i := range st.workers {
-		switch st.workers[i].handler {
-		case working:
-			add(finish, i)
-		case told:
-			add(finish, i)
-			add(fail, i)
-		case undoing:
-			add(undone, i)
-		}
-	}
-	if rest && st.nextInstant() != protocol.Never {
-		add(passTime, 0)
-	}
-	s.faults(st, add)
-	return list
 }
 
-// faults lists what the world may do to its workers and messages.
-func (s *search) faults(st *state, add func(actionKind, int)) {
-	for i := range st.workers {
-		if w := &st.workers[i]; i < s.world.Stops && int(st.stops) < s.world.Stops && !w.stopped && !w.dead {
-			add(stopWorker, i)
+// slotActions lists what may happen to a slot beside a return.
+func (e *engine) slotActions(st *state, i int, m *menu) {
+	w := &st.workers[i]
+	for k := range e.slots {
+		h := &w.hands[k]
+		if (h.state == working || h.state == told) && e.world.Saves && !h.saved && !w.paused {
+			m.add(saveProgress, i*maxSlots+k, 0)
+			m.add(saveProgress, i*maxSlots+k, 1)
 		}
-		if w := &st.workers[i]; i < s.world.Crashes && int(st.crashes) < s.world.Crashes && !w.dead {
-			add(crashWorker, i)
+		for n := range falsehoods {
+			if int(st.used[lies]) < e.world.Lies && !w.paused {
+				m.add(lie, i*maxSlots+k, n)
+			}
 		}
-	}
-	if int(st.losses) < s.world.Losses {
-		for k := range st.messages {
-			add(loseMessage, k)
-		}
-	}
-	if int(st.doubles) < s.world.Duplicates {
-		for k := range st.messages {
-			add(doubleMessage, k)
+		if w.slots[k].State() != protocol.SlotFree && int(st.used[cancels]) < e.world.Cancels && !w.paused {
+			m.add(cancelSlot, i*maxSlots+k, 0)
 		}
 	}
+}
+
+// nudges lists what a worker may be told next.
+func (e *engine) nudges(st *state, i int, m *menu) {
+	w := &st.workers[i]
+	if w.script == 0 {
+		for k := range e.world.Scripts {
+			if int(st.used[stops]) < e.world.Stops {
+				m.add(nudge, i, k)
+			}
+		}
+		return
+	}
+	s := e.world.Scripts[w.script-1]
+	if int(w.next) < len(s) && (s[w.next] != Resume || w.paused) {
+		m.add(nudge, i, int(w.script-1))
+	}
+}
+
+// answerable reports whether a message belongs to a call whose failure its worker, alive,
+// would be told.
+func (e *engine) answerable(st *state, m *message) bool {
+	w := &st.workers[m.worker]
+	if m.copied || w.dead || w.paused || m.kind == hangup || m.kind == toBroker && m.from.Nonce != w.member.Nonce {
+		return false
+	}
+	return m.kind == toWorker || protocol.EffectKind(m.tag) != protocol.Going
 }
 
 // nextInstant is when the passing of time next changes something.
-func (st *state) nextInstant() protocol.Instant {
-	at := st.broker.Deadline()
+func (e *engine) nextInstant(st *state) protocol.Instant {
+	at := min(st.broker.Deadline(), e.nextLeaseEnd(st))
 	for i := range st.workers {
-		if w := &st.workers[i]; !w.dead {
-			at = min(at, w.machine.Deadline(), w.killAt)
+		w := &st.workers[i]
+		if w.dead {
+			continue
+		}
+		if !w.paused {
+			at = min(at, w.machine.Deadline())
+		}
+		at = min(at, w.pausedUntil)
+		if w.killAt > st.now {
+			at = min(at, w.killAt)
 		}
 	}
 	for k := range st.messages {
-		at = min(at, st.messages[k].due)
-	}
-	// Leases that nobody waits for end silently, but whether they have ended decides what
-	// may be renewed.
-	return min(at, st.nextLeaseEnd())
-}
-
-// apply makes a choice.
-func (s *search) apply(st *state, a action) {
-	i := int(a.index)
-	switch a.kind {
-	case deliverMessage:
-		s.deliver(st, i)
-	case loseMessage:
-		st.losses++
-		st.hurt = true
-		st.messages = append(st.messages[:i], st.messages[i+1:]...)
-	case doubleMessage:
-		st.doubles++
-		m := st.messages[i]
-		s.arrive(st, m)
-	case finish:
-		w := &st.workers[i]
-		w.handler = idle
-		st.returned |= 1 << w.job
-		s.step(st, i, protocol.Returned(0, protocol.ReturnedNil, true))
-	case fail:
-		st.workers[i].handler = idle
-		s.step(st, i, protocol.Returned(0, protocol.ReturnedError, !s.world.Undo))
-	case undone:
-		st.workers[i].handler = idle
-		s.step(st, i, protocol.Undid(0, protocol.UndoDone))
-	case stopWorker:
-		w := &st.workers[i]
-		st.stops++
-		if w.machine.Deadline() <= st.now { // Step fires it before it hears of the stop
-			s.step(st, i, protocol.Event{Kind: protocol.Tick})
+		if m := &st.messages[k]; !st.held(m) {
+			at = min(at, m.due)
 		}
-		w.stopped = true
-		w.killAt = st.now.Add(s.world.Grace)
-		s.step(st, i, protocol.StopBySignal(protocol.SIGTERM, w.killAt))
-	case killWorker:
-		st.breaks(fmt.Sprintf("worker %d was still there at SIGKILL (rule 5)", i))
-		s.die(st, i)
-	case crashWorker:
-		st.crashes++
-		st.hurt = true
-		s.die(st, i)
-	case fireTimer:
-		s.step(st, i, protocol.Event{Kind: protocol.Tick})
-	case tickBroker:
-		st.broker.Tick(st.now, &s.out)
-		s.answerAll(st)
-	case passTime:
-		st.now = st.nextInstant()
 	}
-}
-
-// describe tells an action as a line of a story. st is the state it is made in.
-func (s *search) describe(st *state, a action) string {
-	i := int(a.index)
-	switch a.kind {
-	case deliverMessage:
-		return "delivered: " + describeMessage(&st.messages[i])
-	case loseMessage:
-		return "lost: " + describeMessage(&st.messages[i])
-	case doubleMessage:
-		return "delivered, with a copy still to come: " + describeMessage(&st.messages[i])
-	case finish:
-		return fmt.Sprintf("worker %d: the handler of job %d finishes", i, st.workers[i].job)
-	case fail:
-		return fmt.Sprintf("worker %d: the cancelled handler of job %d returns", i, st.workers[i].job)
-	case undone:
-		return fmt.Sprintf("worker %d: the partial work of job %d is undone", i, st.workers[i].job)
-	case stopWorker:
-		return fmt.Sprintf("worker %d: SIGTERM", i)
-	case killWorker:
-		return fmt.Sprintf("worker %d: SIGKILL", i)
-	case crashWorker:
-		return fmt.Sprintf("worker %d: crashes", i)
-	case fireTimer:
-		return fmt.Sprintf("worker %d: a timer fires", i)
-	case tickBroker:
-		return "broker: a timer fires"
-	default:
-		return fmt.Sprintf("time passes to %v", st.nextInstant())
-	}
-}
-
-func describeMessage(m *message) string {
-	if m.hangup {
-		return fmt.Sprintf("end of worker %d's connection", m.worker)
-	}
-	if m.toBroker {
-		e := &m.request.Effect
-		switch e.Kind {
-		case protocol.Claim, protocol.Withdraw:
-			return fmt.Sprintf("worker %d → broker: %v request %d", m.worker, e.Kind, e.Seq)
-		case protocol.Settle:
-			return fmt.Sprintf("worker %d → broker: %v job %d", m.worker, e.Verb, e.Job)
-		case protocol.Renew, protocol.Save:
-			return fmt.Sprintf("worker %d → broker: %v job %d", m.worker, e.Kind, e.Job)
-		}
-		return fmt.Sprintf("worker %d → broker: %v", m.worker, e.Kind)
-	}
-	ev := &m.parts[0]
-	if ev.Kind == protocol.Granted {
-		return fmt.Sprintf("broker → worker %d: job %d granted to request %d", m.worker, ev.Job, ev.Seq)
-	}
-	return fmt.Sprintf("broker → worker %d: %v %v", m.worker, ev.Kind, ev.Code)
+	return at
 }

@@ -2,6 +2,7 @@ package explore
 
 import (
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -10,128 +11,238 @@ import (
 	"github.com/quiesce/quiesce/internal/deviation"
 )
 
-// limit is well above the size of any world here; reaching it is a failure.
+// limit is well above the size of any world that is searched here; reaching it is a failure.
 const limit = 1_000_000
 
-func TestTwoByTwoIsSeenCompletelyAndHolds(t *testing.T) {
-	rep := Run(TwoByTwo(), limit)
-	require.Empty(t, rep.Broken, strings.Join(rep.Story, "\n"))
-	assert.True(t, rep.Complete, "%d states seen, and there are more", rep.States)
-	assert.Greater(t, rep.States, 50_000, "a world this small has lost its interesting orders")
-	t.Logf("%d states, %d transitions, depth %d", rep.States, rep.Transitions, rep.Depth)
+// both is how worlds are searched when it does not matter how.
+var both = Options{MaxStates: limit, Symmetry: true, Partial: true}
+
+func named(t *testing.T, name string) World {
+	t.Helper()
+	w, ok := Named(name)
+	require.True(t, ok, name)
+	return w
 }
 
-func TestDeviationsAreRefutedByTheInvariantTheyBreak(t *testing.T) {
-	for _, c := range []struct {
-		deviation deviation.ID
-		broken    string // part of what is reported
-		story     int    // the longest story that is accepted
-	}{
-		{deviation.LateClaimDropped, "exited with status 0 and holds", 4},
-		{deviation.WithdrawSkipped, "exited with status 0 and holds", 4},
-		{deviation.ReleaseBeforeReturn, "rule 8", 10},
-		{deviation.ReleaseBeforeUndo, "rule 7", 12},
-		{deviation.InterruptionFails, "rule 17", 12},
-		{deviation.InterruptionCancels, "rule 17", 12},
-		{deviation.RenewResurrects, "exited with status 0 and holds", 25},
-		{deviation.DeadlineConstant, "rule 5", 25},
-		{deviation.GoingUnsaid, "rule 19", 40},
-	} {
-		w := TwoByTwo()
+// holds searches a world in which nothing must break.
+func holds(t *testing.T, w World, opts Options) Report {
+	t.Helper()
+	rep := Run(w, opts)
+	require.Empty(t, rep.Broken, "%s:\n%s", w.Name, tale(rep))
+	require.True(t, rep.Complete, "%s: %d states seen, and there are more", w.Name, rep.States)
+	return rep
+}
+
+func tale(rep Report) string {
+	var b strings.Builder
+	for _, l := range append(rep.Story, rep.Cycle...) {
+		b.WriteString(l.String() + "\n")
+	}
+	return b.String()
+}
+
+// searched are the results of all worlds that do not take minutes.
+var searched = sync.OnceValue(func() map[string]Report {
+	opts := both
+	opts.Coverage = true
+	reports := map[string]Report{}
+	for _, w := range Worlds() {
+		if !w.Large {
+			reports[w.Name] = Run(w, opts)
+		}
+	}
+	return reports
+})
+
+func TestEveryWorldIsSeenCompletelyAndHolds(t *testing.T) {
+	names := map[string]bool{}
+	for _, w := range Worlds() {
+		assert.False(t, names[w.Name], "two worlds are called %s", w.Name)
+		assert.NotEmpty(t, w.About)
+		names[w.Name] = true
+		cfg := w.machine()
+		assert.NoError(t, cfg.WithDefaults().Validate(), w.Name)
+		if w.Large {
+			continue // simulate explore --all, in make check
+		}
+		t.Run(w.Name, func(t *testing.T) {
+			rep := searched()[w.Name]
+			require.Empty(t, rep.Broken, tale(rep))
+			require.True(t, rep.Complete, "%d states seen, and there are more", rep.States)
+			t.Logf("%d states, %d transitions, depth %d, %d bytes each", rep.States, rep.Transitions, rep.Depth, rep.Bytes/rep.States)
+		})
+	}
+	assert.GreaterOrEqual(t, len(names), 6)
+}
+
+// refuted says which deviation breaks which invariant, in which world, and in how many lines.
+var refuted = []struct {
+	deviation deviation.ID
+	world     string
+	invariant string
+	lines     int
+}{
+	{deviation.ClaimsAfterStop, "two-slots", "stop-claiming", 6},
+	{deviation.AnyAnswerCounts, "late-and-doubled", "settled-after-return", 4},
+	{deviation.LateClaimDropped, "stop-and-loss", "exit-zero-holds-nothing", 2},
+	{deviation.LateClaimRun, "stop-and-loss", "no-start-after-stop", 3},
+	{deviation.WithdrawSkipped, "stop-and-loss", "exit-zero-holds-nothing", 2},
+	{deviation.ClaimRenumbered, "progress", "exit-zero-holds-nothing", 6},
+	{deviation.CancelsAtStop, "returns", "finish-what-fits", 3},
+	{deviation.DeadlineConstant, "limits", "exit-before-kill", 12},
+	{deviation.PreStopForgotten, "signals", "exit-before-kill", 29},
+	{deviation.SettleUnfenced, "zombie", "no-stale-effect", 13},
+	{deviation.RenewResurrects, "returns", "exit-zero-holds-nothing", 8},
+	{deviation.ReleaseBeforeUndo, "returns", "undo-before-release", 4},
+	{deviation.UndoSkipped, "returns", "resources-freed", 3},
+	{deviation.SharedUndoAfterLoss, "zombie", "shared-undo-while-held", 12},
+	{deviation.ReleaseBeforeReturn, "returns", "settled-after-return", 4},
+	{deviation.RunsBesideZombie, "zombie", "not-beside-itself", 15},
+	{deviation.HeartbeatStopsAtStop, "signals", "lease-kept-while-handled", 11},
+	{deviation.HeartbeatUnderWork, "limits", "lease-kept-while-handled", 13},
+	{deviation.LeaseFromReply, "zombie", "told-before-lease-ends", 12},
+	{deviation.LeaseFromRetry, "zombie", "told-before-lease-ends", 10},
+	{deviation.NeverDistrusts, "zombie", "told-before-lease-ends", 12},
+	{deviation.SettlesOnce, "progress", "done-after-faults", 4},
+	{deviation.SettleUnderWork, "limits", "settled-until-answered", 12},
+	{deviation.SecondSignalKills, "returns", "escalates-by-repeat", 2},
+	{deviation.NoticeCountsAsSignal, "signals", "escalates-by-repeat", 6},
+	{deviation.RunsUnknownVersion, "foreign", "understood-only", 7},
+	{deviation.UnknownDropped, "foreign", "exit-zero-holds-nothing", 10},
+	{deviation.CommitsBeforeSaved, "progress", "saved-before-commit", 3},
+	{deviation.InterruptionFails, "returns", "drain-spends-no-budget", 5},
+	{deviation.InterruptionCancels, "progress", "drain-spends-no-budget", 9},
+	{deviation.NeverSoftens, "progress", "told-softly", 6},
+	{deviation.LateAckUncounted, "progress", "late-acks-counted", 4},
+	{deviation.LedgerOmitsLeft, "signals", "ledger-complete", 5},
+	{deviation.AttemptAtClaim, "returns", "drain-spends-no-budget", 8},
+	{deviation.GoingUnsaid, "cancels-at-once", "drain-spends-no-budget", 22},
+	{deviation.BouncesJobs, "rollout", "returns-to-newer", 8},
+}
+
+// unfit are deviations that no world here can show, and why.
+var unfit = map[deviation.ID]string{
+	deviation.TokenForgotten:  "the broker of a search does not fail over",
+	deviation.ReadThenRelease: "it reads the clock in tokens, and a search keeps their ranks",
+	deviation.WorkersClock:    "all clocks of a search agree",
+}
+
+func TestEveryDeviationThatFitsIsRefuted(t *testing.T) {
+	known := map[deviation.ID]bool{}
+	for _, c := range refuted {
+		known[c.deviation] = true
+		t.Run(c.deviation.String(), func(t *testing.T) {
+			w := named(t, c.world)
+			w.Deviations = deviation.Of(c.deviation)
+			rep := Run(w, both)
+			assert.Equal(t, c.invariant, rep.Broken.Invariant, rep.Broken.What)
+			assert.Len(t, rep.Story, c.lines, tale(rep))
+		})
+	}
+	for _, id := range deviation.All() {
+		assert.True(t, known[id] != (unfit[id] != ""), "%v is either refuted in a world, or does not fit for a reason", id)
+	}
+}
+
+// Reductions change no verdict: not on the sound protocol, and not on any that is broken.
+func TestReductionsAgreeWithTheWholeSearch(t *testing.T) {
+	for _, name := range []string{"fair", "foreign", "dies-late", "cancels-at-once", "zombie", "late-and-doubled", "progress", "signals", "rollout"} {
+		w := named(t, name)
+		whole := holds(t, w, Options{MaxStates: limit})
+		smaller := false
+		for _, opts := range []Options{{Symmetry: true}, {Partial: true}, {Symmetry: true, Partial: true}} {
+			opts.MaxStates = limit
+			rep := holds(t, w, opts)
+			assert.LessOrEqual(t, rep.States, whole.States, "%s", name)
+			smaller = smaller || rep.Transitions < whole.Transitions
+		}
+		assert.True(t, smaller || w.Workers == 1, "%s: nothing was reduced", name)
+	}
+	for _, c := range refuted {
+		w := named(t, c.world)
 		w.Deviations = deviation.Of(c.deviation)
-		rep := Run(w, limit)
-		assert.Contains(t, rep.Broken, c.broken, "%v", c.deviation)
-		assert.LessOrEqual(t, len(rep.Story), c.story, "%v:\n%s", c.deviation, strings.Join(rep.Story, "\n"))
-		assert.NotEmpty(t, rep.Story, "%v", c.deviation)
+		for _, opts := range []Options{{}, {Symmetry: true}, {Partial: true}} {
+			opts.MaxStates = limit
+			rep := Run(w, opts)
+			assert.Equal(t, c.invariant, rep.Broken.Invariant, "%v with %+v: %s", c.deviation, opts, rep.Broken.What)
+			assert.Len(t, rep.Story, c.lines, "%v with %+v:\n%s", c.deviation, opts, tale(rep))
+		}
 	}
 }
 
-func TestTheSameSearchTwiceSeesTheSame(t *testing.T) {
-	w := TwoByTwo()
-	w.Jobs, w.Losses = 1, 0
-	first := Run(w, limit)
-	assert.True(t, first.Complete)
-	assert.Equal(t, first, Run(w, limit))
+// Symmetry is worth it where there is some.
+func TestSymmetryMakesAWorldSmaller(t *testing.T) {
+	w := named(t, "fair")
+	whole, folded := holds(t, w, Options{}), holds(t, w, Options{Symmetry: true})
+	assert.Greater(t, whole.States, 2*folded.States, "two workers, and jobs that have ended")
 }
 
-func TestAStoryEndsInTheStateThatIsReported(t *testing.T) {
-	w := TwoByTwo()
+// atOnce runs parts in goroutines.
+func atOnce(n int, do func(int)) {
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() { do(i) })
+	}
+	wg.Wait()
+}
+
+func TestTheSameIsFoundByAnyNumberOfLanes(t *testing.T) {
+	broken := named(t, "stop-and-loss")
+	broken.Deviations = deviation.Of(deviation.RenewResurrects)
+	for _, w := range []World{named(t, "progress"), broken} {
+		opts := both
+		opts.Coverage = true
+		first := Run(w, opts)
+		for _, lanes := range []int{1, 2, 3} {
+			opts.Lanes, opts.Each = lanes, atOnce
+			assert.Equal(t, first, Run(w, opts), "%s, %d lanes", w.Name, lanes)
+		}
+	}
+}
+
+func TestASearchStopsWhenItIsToldTo(t *testing.T) {
+	w := named(t, "stop-and-loss")
+	rep := Run(w, Options{MaxStates: 5000})
+	assert.False(t, rep.Complete)
+	assert.Equal(t, "the limit of states", rep.Bound)
+	assert.GreaterOrEqual(t, rep.States, 5000)
+	calls := 0
+	rep = Run(w, Options{Progress: func(p Progress) bool {
+		calls++
+		assert.Positive(t, p.States)
+		return calls < 3
+	}})
+	assert.Equal(t, 3, calls)
+	assert.Equal(t, "it was interrupted", rep.Bound)
+}
+
+func TestAStoryEndsInWhatIsReported(t *testing.T) {
+	w := named(t, "stop-and-loss")
 	w.Deviations = deviation.Of(deviation.ReleaseBeforeReturn)
-	rep := Run(w, limit)
+	rep := Run(w, both)
 	require.NotEmpty(t, rep.Broken)
-	assert.Contains(t, strings.Join(rep.Story, "\n"), "SIGTERM")
-	assert.Contains(t, rep.Story[len(rep.Story)-1], "release job")
+	assert.Contains(t, tale(rep), "SIGTERM")
+	assert.Contains(t, rep.Story[len(rep.Story)-1].What, "broker: release job")
 }
 
-// Merging states by their canonical form must lose none: every path of a given length,
-// followed without merging anything, ends in a state that the merged search knows too.
-func TestCanonicalFormsLoseNoState(t *testing.T) {
-	w := TwoByTwo()
-	w.Workers, w.Jobs = 1, 1
-	const depth = 14
-	s := newSearch(w)
-
-	unmerged := map[[2]uint64]bool{}
-	paths := 0
-	var walk func(st *state, left int)
-	walk = func(st *state, left int) {
-		paths++
-		unmerged[digest(s.key(st))] = true
-		if left == 0 {
-			return
-		}
-		for _, a := range s.actions(st, nil) {
-			c := s.clone(st)
-			s.apply(c, a)
-			walk(c, left-1)
-			s.recycle(c)
-		}
-	}
-	walk(s.initial(), depth)
-
-	merged := map[[2]uint64]bool{}
-	level := []*state{s.initial()}
-	merged[digest(s.key(level[0]))] = true
-	for range depth {
-		var next []*state
-		for _, st := range level {
-			for _, a := range s.actions(st, nil) {
-				c := s.clone(st)
-				s.apply(c, a)
-				if k := digest(s.key(c)); !merged[k] {
-					merged[k] = true
-					next = append(next, c)
-				}
-			}
-		}
-		level = next
-	}
-	assert.Equal(t, unmerged, merged)
-	assert.Greater(t, paths, 20*len(merged), "so few paths prove nothing")
+// From the smallest world on: a handler that hands its job back for ever is fair to everybody,
+// and its job is never done. The schedule without faults does not show that.
+func TestAFairCycleIsFound(t *testing.T) {
+	opts := Options{Edges: true}
+	holds(t, named(t, "fair"), opts)
+	w := named(t, "fair")
+	w.Workers, w.Jobs, w.Returns = 1, 1, Yields
+	holds(t, w, Options{})
+	rep := Run(w, opts)
+	assert.Equal(t, "done-after-faults", rep.Broken.Invariant)
+	assert.Contains(t, rep.Broken.What, "for ever, fairly")
 }
 
-// A copy must share nothing with what it was copied from.
-func TestACloneIsIndependent(t *testing.T) {
-	s := newSearch(TwoByTwo())
-	st := s.initial()
-	for depth := 0; depth < 12; depth++ {
-		before := string(s.key(st))
-		acts := s.actions(st, nil)
-		for _, a := range acts {
-			s.apply(s.clone(st), a)
-			require.Equal(t, before, string(s.key(st)), "%s changed the state it was cloned from", s.describe(st, a))
-		}
-		c := s.clone(st)
-		s.apply(c, acts[depth%len(acts)])
-		st = c
-	}
-}
-
-func BenchmarkTwoByTwo(b *testing.B) {
-	b.ReportAllocs()
-	n := 0
-	for b.Loop() {
-		n += Run(TwoByTwo(), limit).Transitions
-	}
-	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "transitions/s")
+func TestLivenessIsToldWithItsCycle(t *testing.T) {
+	w := named(t, "progress")
+	w.Deviations = deviation.Of(deviation.SettlesOnce)
+	rep := Run(w, both)
+	require.Equal(t, "done-after-faults", rep.Broken.Invariant)
+	assert.Contains(t, tale(rep), "ack job 1", "the settling that fails")
+	assert.NotEmpty(t, rep.Cycle)
 }

@@ -6,170 +6,121 @@ import (
 	"github.com/quiesce/quiesce/protocol"
 )
 
-// The second is the tick of a small world: every duration is a small number of them, so
-// that instants coincide as often as they can.
+// tick is the unit of a small world: every duration is a small number of them, so that
+// instants coincide as often as they can. It is also the window in which repeats of SIGTERM
+// count as one.
 const tick = protocol.Second
 
-// World is a small world to search completely. Durations are whole ticks.
+// Limits of a world; the arrays of a state have these lengths.
+const (
+	maxWorkers = 4
+	maxSlots   = 2
+	maxJobs    = 6
+)
+
+// Nudge is one thing that a person or a platform tells a worker.
+type Nudge uint8
+
+// Nudges. The first of those that stop starts the supervisor's clock: SIGKILL follows a
+// grace later.
+const (
+	Term       Nudge = iota // SIGTERM
+	Int                     // SIGINT
+	Notice                  // a preStop hook or a spot notice
+	Context                 // the context given to the driver is done
+	Supervisor              // a message of the supervisor: stop
+	Sooner                  // the same, and SIGKILL will come one tick earlier than it said
+	Nearer                  // SIGKILL will come one tick earlier
+	Later                   // SIGKILL will come one tick later
+	Quiet                   // claim nothing
+	Resume                  // the end of quiet; also SIGCONT, which means nothing elsewhere
+)
+
+// Returns are ways, beside nil, in which a handler may come back at any time.
+type Returns uint8
+
+// Ways to return.
+const (
+	Yields  Returns = 1 << iota // hands the job back of its own accord
+	Errors                      // an error without having been told to stop
+	Fails                       // a failure, whatever it was told
+	Tidy                        // with nothing left to undo, beside those with something left
+	Loose                       // finished, and something is left to commit, though the claim is held
+	UndoErr                     // not the handler: an undo hook fails
+)
+
+// Replacing says who is replaced by a new process in its seat.
+type Replacing uint8
+
+// Who is replaced.
+const (
+	ReplaceNobody  Replacing = iota
+	ReplaceStopped           // who was told to stop, by newer code, some time after it has gone
+	ReplaceAtOnce            // the same, at the instant at which it goes
+)
+
+// World is a small world to search completely. Durations are whole ticks; handlers and undo
+// hooks take as long as they like, messages up to MessageLife.
 type World struct {
-	Name       string
-	Workers    int  // one slot each
-	Jobs       int  // all there from the start
-	Undo       bool // a cancelled handler leaves something to undo
-	Stops      int  // workers that are told to stop, from the first on
-	Losses     int  // messages that may be lost
-	Duplicates int  // messages that may arrive twice
-	Crashes    int  // workers that may die at any instant, from the first on
+	Name, About string
+	Large       bool // takes minutes
 
-	Lease, Heartbeat, Park, Grace, Reserve protocol.Duration
-	MessageLife                            protocol.Duration // a message arrives within it or is lost
+	Workers int
+	Slots   int // per worker; 0 is one
+	Jobs    int // all there from the start, claimed in order
+	Foreign int // how many of them, the last, are of a version that nobody understands
 
+	Lease, Heartbeat, Park, Grace, Reserve int
+	Retry                                  int  // between repetitions; 0 is the least that can matter
+	Gap, Undo, Timeout                     int  // of the one kind of job; Undo 0 is nothing to undo
+	MessageLife                            int  // a message arrives within it or is lost
+	Prompt                                 bool // answers take no time; requests still do
+
+	Returns    Returns
+	Saves      bool // a handler saves its progress, once per execution
+	Boots      bool // a life begins with Register on the wire, which may go wrong
+	Replace    Replacing
+	Scripts    [][]Nudge
+	Stops      int // workers that are told one of Scripts, step by step
+	Crashes    int
+	Pauses     int  // times that a process is stopped by SIGSTOP
+	Pause      int  // how long at most
+	PauseWhole bool // exactly so long
+	Losses     int  // messages that are lost
+	Duplicates int  // messages that arrive twice
+	Errors     int  // calls of the broker that fail: carried out or not, the driver reports Unknown
+	Cancels    int  // jobs that an operator cancels
+	Estimates  int  // buckets of durations that a worker is told
+	Lies       int  // answers that the broker never gave; what it says is then not compared any more
+
+	NoWithdraw bool
 	Policy     protocol.Policy
 	Deviations deviation.Set
 }
 
-// TwoByTwo is the first world: two workers, two jobs, one stop and one lost message.
-func TwoByTwo() World {
-	return World{
-		Name: "two-by-two", Workers: 2, Jobs: 2, Undo: true, Stops: 1, Losses: 1,
-		Lease: 6 * tick, Heartbeat: 2 * tick, Park: 2 * tick, Grace: 6 * tick, Reserve: 4 * tick,
-		MessageLife: 0,
+// slots returns the slots of a worker.
+func (w *World) slots() int { return max(w.Slots, 1) }
+
+func ticks(n int) protocol.Duration { return protocol.Duration(n) * tick }
+
+// machine returns what the machines are told.
+func (w *World) machine() protocol.Config {
+	retry := ticks(max(w.Retry, 2*w.MessageLife, 1))
+	return protocol.Config{
+		Policy: w.Policy, Queues: 1, NoWithdraw: w.NoWithdraw,
+		Kinds: []protocol.KindConfig{{Gap: ticks(w.Gap), Undo: ticks(w.Undo), Timeout: ticks(w.Timeout)}},
+		Lease: ticks(w.Lease), Heartbeat: ticks(w.Heartbeat), Margin: tick,
+		Park: ticks(w.Park), Reply: ticks(max(2*w.MessageLife, 1)),
+		Poll: protocol.Backoff{Min: tick, Max: tick}, Retry: protocol.Backoff{Min: retry, Max: retry},
+		RefuseDelay: tick, BusyDelay: tick, Grace: ticks(w.Grace), Reserve: ticks(w.Reserve), Deviations: w.Deviations,
 	}
 }
 
-// search holds what all states of one search share.
-type search struct {
-	world  World
-	cfg    protocol.Config
-	broker model.BrokerConfig
-	fx     *protocol.Effects
-	out    model.Outbox
-	ranks  ranks
-	buf    []byte
-	keys   []string
-	spare  []*state
+// broker returns what the broker is told. Rows stay: a job that is done is part of the state.
+func (w *World) broker() model.BrokerConfig {
+	return model.BrokerConfig{
+		Lease: ticks(w.Lease), Park: ticks(w.Park), MaxFailures: 2, Poison: 3,
+		Backoff:       protocol.Backoff{Min: tick, Max: tick},
+		MaxMessageAge: protocol.Forever, Deviations: w.Deviations,
+	}
 }
-
-func newSearch(w World) *search {
-	s := &search{world: w}
-	s.cfg = protocol.Config{
-		Policy: w.Policy, Queues: 1,
-		Kinds: []protocol.KindConfig{{}},
-		Lease: w.Lease, Heartbeat: w.Heartbeat, Margin: tick,
-		Park: w.Park, Reply: max(2*w.MessageLife, tick),
-		// A repetition can only matter after its forerunner was delivered or lost.
-		Poll: protocol.Backoff{Min: tick, Max: tick}, Retry: protocol.Backoff{Min: 2 * tick, Max: 2 * tick},
-		RefuseDelay: tick, BusyDelay: tick, Grace: w.Grace, Reserve: w.Reserve, Deviations: w.Deviations,
-	}
-	if w.Undo {
-		s.cfg.Kinds[0].Undo = tick
-	}
-	s.broker = model.BrokerConfig{
-		Lease: w.Lease, Park: w.Park, MaxFailures: 3, Poison: 3, Starving: 1,
-		Backoff: protocol.Backoff{Min: tick, Max: tick},
-		// Rows stay: a job that is done is part of the state.
-		MaxMessageAge: 1 << 60, Deviations: w.Deviations,
-	}
-	s.fx = protocol.NewEffects(1, 1)
-	return s
-}
-
-// handlerState is what the code in a slot does.
-type handlerState uint8
-
-const (
-	idle handlerState = iota
-	working
-	told // cancelled, not back yet
-	undoing
-)
-
-// worker is one process and the handler in its slot.
-type worker struct {
-	machine protocol.Machine
-	slot    [1]protocol.Slot
-	request [1]protocol.Request
-	member  model.Member
-	job     protocol.JobKey
-	token   protocol.Token
-	killAt  protocol.Instant
-	handler handlerState
-	stopped bool
-	dead    bool
-	clean   bool // it exited by itself and said that it holds nothing
-}
-
-// message is on its way, to the broker or to a worker.
-type message struct {
-	toBroker bool
-	hangup   bool
-	worker   int8
-	request  model.Request
-	parts    [2]protocol.Event // an answer and, for a claim, the grant before it
-	n        int8
-	due      protocol.Instant // it arrives by then or never
-}
-
-// state is one state of a world.
-type state struct {
-	now      protocol.Instant
-	workers  []worker
-	broker   *model.Broker
-	messages []message
-	stops    int8
-	losses   int8
-	doubles  int8
-	crashes  int8
-	returned uint32 // jobs of which an execution has returned nil
-	hurt     bool   // a crash or a lost message may cost an expiry
-	broken   string // an invariant that the last action broke
-}
-
-func (s *search) initial() *state {
-	st := &state{workers: make([]worker, s.world.Workers), broker: model.NewBroker(&s.broker, s.world.Workers, 1)}
-	for j := range s.world.Jobs {
-		st.broker.Enqueue(0, protocol.JobKey(j+1), 0, 0, 0, &s.out)
-	}
-	s.out.Reset()
-	for i := range st.workers {
-		w := &st.workers[i]
-		w.machine.Init(&s.cfg, protocol.Memory{Slots: w.slot[:], Requests: w.request[:]}, 0)
-		w.member = model.Member{Seat: int32(i), Nonce: uint64(i) + 1}
-		w.killAt = protocol.Never
-	}
-	for i := range st.workers {
-		s.step(st, i, protocol.Event{Kind: protocol.Tick})
-		// Registration has no interesting orders: it is over before the search begins.
-		last := len(st.messages) - 1
-		reg := st.messages[last].request
-		st.messages = st.messages[:last]
-		st.broker.Handle(0, reg, &s.out)
-		ev := s.out.Answers[0].Event
-		s.out.Reset()
-		s.step(st, i, ev)
-	}
-	return st
-}
-
-// clone returns an independent copy of st, in the memory of a state that was given back.
-func (s *search) clone(st *state) *state {
-	var c *state
-	if n := len(s.spare); n > 0 {
-		c, s.spare = s.spare[n-1], s.spare[:n-1]
-	} else {
-		c = &state{workers: make([]worker, len(st.workers)), broker: new(model.Broker)}
-	}
-	workers, broker, messages := c.workers, c.broker, c.messages
-	*c = *st
-	c.workers, c.broker, c.messages = workers, broker, append(messages[:0], st.messages...)
-	for i := range st.workers {
-		from, to := &st.workers[i], &c.workers[i]
-		*to = *from
-		from.machine.CopyTo(&to.machine, protocol.Memory{Slots: to.slot[:], Requests: to.request[:]})
-	}
-	st.broker.CopyTo(c.broker)
-	return c
-}
-
-// recycle gives the memory of a state back that nobody looks at any more.
-func (s *search) recycle(st *state) { s.spare = append(s.spare, st) }

@@ -1,0 +1,423 @@
+package explore
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quiesce/quiesce/sim/invariant"
+)
+
+// Options say how a world is searched. The zero value searches it completely, alone.
+type Options struct {
+	MaxStates int  // stop when so many have been seen; 0 is never
+	Symmetry  bool // states that differ in the names of workers, or of jobs that ended, are one
+	Partial   bool // of steps that commute and that nobody sees, try one order
+	Coverage  bool // note which events came to which states of the machine
+	Edges     bool // look for fair cycles, too; needs a small world
+
+	// Lanes is into how many parts the work is divided, and Each runs do for each of n parts,
+	// at once if it likes: this package starts no goroutine. Results do not depend on either.
+	Lanes int
+	Each  func(n int, do func(i int))
+
+	// Progress is called now and then; a search that is told false stops.
+	Progress func(Progress) bool
+}
+
+// Progress is how far a search has come.
+type Progress struct {
+	Depth, States, Frontier, Transitions int
+}
+
+// Report is the result of a search. It depends on the world and on Symmetry and Partial, and
+// on nothing else.
+type Report struct {
+	World       string
+	States      int
+	Transitions int
+	Depth       int
+	Complete    bool   // every reachable state was seen, and liveness was judged
+	Bound       string // what ended an incomplete search
+	Broken      Broken // the invariant that does not hold, if any
+	Story       []Line // the shortest way to it
+	Cycle       []Line // liveness: what goes on for ever after it
+	Bytes       int    // the most memory that states took at one time
+	Covered     []Cell // with Coverage: sorted
+}
+
+// batch is how many states are expanded between two looks at what was found.
+const batch = 2048
+
+// shardBits says into how many parts the states are divided, by their digests. Each is
+// touched by one lane at a time, so no lock is needed, and the numbers of states do not
+// depend on how many lanes there are.
+const (
+	shardBits = 5
+	shards    = 1 << shardBits
+)
+
+// nobody is the parent of the first state, and the successor of one that has none.
+const nobody = ^uint32(0)
+
+// shard is one part of what was seen.
+type shard struct {
+	seen     table
+	parents  column[uint32]
+	actions  column[uint16]
+	prompt   column[uint32] // successor under the schedule without faults
+	levels   []uint32       // members at the end of every level
+	frontier arena
+	next     arena
+	links    []link // found in this batch
+}
+
+// link says that to is what the schedule without faults makes of from.
+type link struct{ from, to uint32 }
+
+// Special values of prompt.
+const (
+	atRest   = nobody - 1 // nothing more is promised
+	notKnown = nobody - 2
+)
+
+// search is a breadth-first search under way.
+type search struct {
+	world  World
+	opts   Options
+	shards [shards]shard
+	lanes  []*lane
+	report Report
+	found  finding
+	edges  *graph
+}
+
+// finding is the best counter-example so far: the shortest, and of those the first.
+type finding struct {
+	broken Broken
+	depth  int
+	state  uint32
+	act    uint16
+	acted  bool // the action broke it, not the state
+}
+
+// Run searches a world until everything was seen, an invariant breaks, or a bound is reached.
+func Run(w World, opts Options) Report {
+	s := newSearch(w, opts)
+	s.run()
+	s.cover()
+	return s.report
+}
+
+// cover puts together what the lanes saw of the state tables.
+func (s *search) cover() {
+	all := newCoverage()
+	for _, l := range s.lanes {
+		if l.engine.seen != nil {
+			for _, c := range l.engine.seen.cells {
+				all.add(c.Table, c.Row, c.Column)
+			}
+		}
+	}
+	slices.SortFunc(all.cells, func(a, b Cell) int {
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Row, b.Row), cmp.Compare(a.Column, b.Column))
+	})
+	s.report.Covered = all.cells
+}
+
+func newSearch(w World, opts Options) *search {
+	if opts.Lanes < 1 {
+		opts.Lanes = 1
+	}
+	if opts.Each == nil {
+		opts.Each = func(n int, do func(int)) {
+			for i := range n {
+				do(i)
+			}
+		}
+	}
+	s := &search{world: w, opts: opts, report: Report{World: w.Name}}
+	for range opts.Lanes {
+		s.lanes = append(s.lanes, newLane(s))
+	}
+	if opts.Edges {
+		s.edges = new(graph)
+	}
+	return s
+}
+
+func (s *search) run() {
+	e := s.lanes[0].engine
+	first := e.encode(e.initial())
+	s.lanes[0].offer(first, nobody, 0, false)
+	for k := range s.shards {
+		s.insert(k)
+	}
+	s.lanes[0].outgoing = [shards][]byte{}
+	s.turn()
+	for depth := 0; ; depth++ {
+		s.report.Depth = depth
+		if s.level(depth); s.found.broken.Invariant != "" {
+			s.report.Broken = s.found.broken
+			s.report.Depth = s.found.depth
+			s.report.Story = s.story(s.found)
+			break
+		}
+		if s.report.Bound != "" {
+			break
+		}
+		if s.turn() == 0 {
+			s.finish()
+			break
+		}
+	}
+}
+
+// turn makes the states found last the ones to expand, and returns how many there are.
+func (s *search) turn() int {
+	n := 0
+	for k := range s.shards {
+		sh := &s.shards[k]
+		sh.frontier, sh.next = sh.next, arena{}
+		sh.levels = append(sh.levels, sh.seen.n)
+		n += sh.frontier.n
+	}
+	return n
+}
+
+// level expands every state of the frontier.
+func (s *search) level(depth int) {
+	entries := make([]entry, 0, batch)
+	for k := range s.shards {
+		c := cursor{arena: &s.shards[k].frontier}
+		for id, form, ok := c.next(); ok; id, form, ok = c.next() {
+			entries = append(entries, entry{id<<shardBits | uint32(k), form})
+			if len(entries) == batch {
+				if s.batch(depth, entries); s.report.Bound != "" {
+					return
+				}
+				entries = entries[:0]
+			}
+		}
+	}
+	s.batch(depth, entries)
+	s.account()
+	for k := range s.shards {
+		s.shards[k].frontier.reset()
+	}
+}
+
+// entry is a state to expand.
+type entry struct {
+	id   uint32
+	form []byte
+}
+
+// batch expands some states: first every lane its part of them, then the shards take what
+// is new, in the order in which it was found.
+func (s *search) batch(depth int, entries []entry) {
+	n := len(s.lanes)
+	s.opts.Each(n, func(i int) {
+		s.lanes[i].expand(depth, entries[i*len(entries)/n:(i+1)*len(entries)/n])
+	})
+	s.opts.Each(n, func(i int) {
+		for k := i; k < shards; k += n {
+			s.insert(k)
+		}
+	})
+	states := 0
+	for k := range s.shards {
+		sh := &s.shards[k]
+		states += int(sh.seen.n)
+		for _, l := range sh.links {
+			s.setPrompt(l.from, l.to)
+		}
+		sh.links = sh.links[:0]
+	}
+	s.report.States = states
+	for _, l := range s.lanes {
+		s.report.Transitions += l.transitions
+		l.transitions = 0
+		if l.found.broken.Invariant != "" && (s.found.broken.Invariant == "" || l.found.depth < s.found.depth) {
+			s.found = l.found
+		}
+		l.found = finding{}
+		for k := range l.outgoing {
+			l.outgoing[k] = l.outgoing[k][:0]
+		}
+	}
+	switch {
+	case s.opts.MaxStates > 0 && states >= s.opts.MaxStates:
+		s.report.Bound = "the limit of states"
+	case s.opts.Progress != nil && !s.opts.Progress(Progress{depth, states, len(entries), s.report.Transitions}):
+		s.report.Bound = "it was interrupted"
+	}
+}
+
+// insert takes what the lanes found for one shard.
+func (s *search) insert(k int) {
+	sh := &s.shards[k]
+	for _, l := range s.lanes {
+		for in := l.outgoing[k]; len(in) > 0; {
+			var o offer
+			o, in = readOffer(in)
+			id, fresh := sh.seen.add(o.a, o.b)
+			full := id<<shardBits | uint32(k)
+			if fresh {
+				sh.parents.set(id, o.parent)
+				sh.actions.set(id, o.act)
+				sh.prompt.set(id, notKnown)
+				sh.next.put(id, o.form)
+			}
+			if o.prompt {
+				sh.links = append(sh.links, link{o.parent, full})
+			}
+			if s.edges != nil && o.parent != nobody {
+				s.edges.add(k, o.parent, full, o.act)
+			}
+		}
+	}
+}
+
+// account notes how much memory the states take.
+func (s *search) account() {
+	n := 0
+	for k := range s.shards {
+		sh := &s.shards[k]
+		n += sh.seen.size() + 4*sh.parents.size() + 2*sh.actions.size() + 4*sh.prompt.size() + sh.frontier.size() + sh.next.size()
+	}
+	s.report.Bytes = max(s.report.Bytes, n)
+}
+
+// lane is what one part of the work needs for itself.
+type lane struct {
+	search      *search
+	engine      *engine
+	at, scratch *state // the state being expanded, and one after an action
+	menu        menu
+	outgoing    [shards][]byte
+	transitions int
+	found       finding
+}
+
+func newLane(s *search) *lane {
+	l := &lane{search: s, engine: newEngine(s.world)}
+	l.engine.coder.symmetry = s.opts.Symmetry
+	if s.opts.Coverage {
+		l.engine.seen = newCoverage()
+	}
+	l.at, l.scratch = l.engine.empty(), l.engine.empty()
+	return l
+}
+
+// expand looks at states and offers what can come next.
+func (l *lane) expand(depth int, entries []entry) {
+	e := l.engine
+	for _, en := range entries {
+		st := l.at
+		e.decode(st, en.form)
+		if b := e.check(st); b.Invariant != "" {
+			l.find(finding{broken: b, depth: depth, state: en.id})
+			continue
+		}
+		rests := e.done(st)
+		if !rests || e.world.Foreign > 0 { // jobs that nobody understands go round for ever
+			e.actions(st, &l.menu)
+			rests = rests || !e.served(st)
+			if len(l.menu.list) == 0 && !rests {
+				b := broken(invariant.DoneAfterFaults, "nothing can happen any more, and not every job has ended")
+				l.find(finding{broken: b, depth: depth, state: en.id})
+				continue
+			}
+		} else {
+			l.menu.list = l.menu.list[:0]
+		}
+		if rests {
+			l.search.setPrompt(en.id, atRest)
+		}
+		l.expandOne(depth, en.id, rests)
+	}
+}
+
+func (l *lane) expandOne(depth int, id uint32, rests bool) {
+	e := l.engine
+	st, c := l.at, l.scratch
+	acts, prompt := l.menu.list, l.menu.fault > 0
+	e.copyAll(st, c)
+	if l.search.opts.Partial {
+		acts = e.reduce(st, c, &l.menu)
+	}
+	for k, a := range acts {
+		e.apply(c, a)
+		l.transitions++
+		if c.broken.Invariant != "" {
+			l.find(finding{broken: c.broken, depth: depth + 1, state: id, act: a.code(), acted: true})
+		} else {
+			l.offer(e.encodeChild(c), id, a.code(), k == 0 && prompt && !rests)
+		}
+		e.restore(st, c)
+	}
+}
+
+// setPrompt says what a state's prompt schedule comes to. Lanes set different ones.
+func (s *search) setPrompt(id, to uint32) {
+	s.shards[id&(shards-1)].prompt.set(id>>shardBits, to)
+}
+
+// find keeps the shortest counter-example, and of those the first.
+func (l *lane) find(f finding) {
+	if l.found.broken.Invariant == "" || f.depth < l.found.depth {
+		l.found = f
+	}
+}
+
+// offer is a state that may be new, on its way to its shard.
+type offer struct {
+	a, b   uint64
+	parent uint32
+	act    uint16
+	prompt bool
+	form   []byte
+}
+
+const offerHead = 16 + 4 + 2 + 1 + 2
+
+func (l *lane) offer(form []byte, parent uint32, act uint16, prompt bool) {
+	a, b := digest(form)
+	k := b & (shards - 1)
+	out := l.outgoing[k]
+	for _, n := range [...]uint64{a, b} {
+		out = append(out, byte(n), byte(n>>8), byte(n>>16), byte(n>>24), byte(n>>32), byte(n>>40), byte(n>>48), byte(n>>56))
+	}
+	out = append(out, byte(parent), byte(parent>>8), byte(parent>>16), byte(parent>>24), byte(act), byte(act>>8), bit(prompt, 1), byte(len(form)), byte(len(form)>>8))
+	l.outgoing[k] = append(out, form...)
+}
+
+func readOffer(in []byte) (offer, []byte) {
+	var o offer
+	for i := 7; i >= 0; i-- {
+		o.a, o.b = o.a<<8|uint64(in[i]), o.b<<8|uint64(in[8+i])
+	}
+	o.parent = uint32(in[16]) | uint32(in[17])<<8 | uint32(in[18])<<16 | uint32(in[19])<<24
+	o.act = uint16(in[20]) | uint16(in[21])<<8
+	o.prompt = in[22] != 0
+	n := int(in[23]) | int(in[24])<<8
+	o.form = in[offerHead : offerHead+n]
+	return o, in[offerHead+n:]
+}
+
+// parentOf returns how a state was first reached.
+func (s *search) parentOf(id uint32) (uint32, uint16) {
+	sh := &s.shards[id&(shards-1)]
+	return sh.parents.get(id >> shardBits), sh.actions.get(id >> shardBits)
+}
+
+// depthOf returns the level on which a state was found.
+func (s *search) depthOf(id uint32) int {
+	sh := &s.shards[id&(shards-1)]
+	for d, n := range sh.levels {
+		if id>>shardBits < n {
+			return d
+		}
+	}
+	return len(sh.levels)
+}
