@@ -16,7 +16,7 @@ RACE ?= $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 STATICCHECK ?= go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build tools test lint fmt bench costs fuzz hunt cover cross determinism check simulate
+.PHONY: help build tools test lint fmt bench costs fuzz hunt cover cross determinism explore check simulate
 
 help: ## List the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -62,7 +62,10 @@ cross: ## See that everything compiles for macOS and Windows, tests included
 determinism: ## Same seed, same bytes: two processes, two widths, and arm64 where qemu-user is there
 	go test -count=1 -v ./internal/arch/determinism
 
-check: test cross determinism fuzz hunt ## The longer checks: test, cross, determinism, fuzz and hunt
+explore: ## Search every small world completely, the large ones too
+	go run ./cmd/simulate explore --all
+
+check: test cross determinism explore fuzz hunt ## The longer checks: test, cross, determinism, explore, fuzz and hunt
 
 simulate: ## Compare policies in one scenario (SCENARIO=rolling-wave SEEDS=20)
 	go run ./cmd/simulate compare $(SCENARIO) --seeds $(SEEDS)

@@ -7,6 +7,7 @@
 //	simulate run SCENARIO --policy P --seed N         one run in full
 //	simulate replay --seed N SCENARIO --policy P      step through it
 //	simulate curves [SCENARIO] --lease 30s,1m,...     stall, delay and redone work over a setting, as figures
+//	simulate explore [WORLD]                          small worlds searched completely, in every order
 //	simulate import TRACE                             any job trace as CSV, and what is in it
 //	simulate scenarios [list|show NAME|schema]
 //	simulate guard -- COMMAND                         start a worker and stand by it

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestExploreSaysWhatItSaw(t *testing.T) {
+	out := succeed(t, "explore", "fair")
+	assert.Contains(t, out, "holds")
+	var doc struct {
+		Worlds []struct {
+			Name     string
+			States   int
+			Complete bool
+		}
+		Meta struct {
+			WallSeconds float64 `json:"wall_seconds"`
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(succeed(t, "explore", "--world", "fair", "--format", "json", "--workers", "3")), &doc))
+	require.Len(t, doc.Worlds, 1)
+	assert.True(t, doc.Worlds[0].Complete)
+	assert.Positive(t, doc.Worlds[0].States)
+	assert.Positive(t, doc.Meta.WallSeconds)
+	assert.Contains(t, succeed(t, "explore", "fair", "--format", "csv"), "fair,")
+}
+
+func TestExploreTellsACounterExample(t *testing.T) {
+	r := invoke(t.Context(), "explore", "zombie", "--deviation", "lease-from-reply")
+	assert.Equal(t, exitFinding, r.status)
+	assert.Contains(t, r.stdout, "told-before-lease-ends: worker 0 works on job 1, which was given to somebody else (rule 10)")
+	assert.Contains(t, r.stdout, "0s    delivered: worker 0 → broker: Claim request 1")
+	assert.Contains(t, r.stderr, "1 of 1 worlds do not hold")
+	r = invoke(t.Context(), "explore", "progress", "--deviation", "settles-once", "--format", "json")
+	assert.Equal(t, exitFinding, r.status)
+	assert.Contains(t, r.stdout, `"cycle"`)
+}
+
+func TestExploreStopsAtABound(t *testing.T) {
+	out := succeed(t, "explore", "stop-and-loss", "--max-states", "3000")
+	assert.Contains(t, out, "open: the limit of states")
+}
+
+func TestExploreListsItsWorlds(t *testing.T) {
+	out := succeed(t, "explore", "--list")
+	assert.Contains(t, out, "three-by-three")
+	assert.Contains(t, out, "(takes minutes)")
+}
+
+func TestExploreRefusesWhatItCannotDo(t *testing.T) {
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"zombi is not a world; did you mean zombie?", []string{"explore", "zombi"}},
+		{"explore takes one world, and there are 2", []string{"explore", "fair", "zombie"}},
+		{"explore takes one world, and there are two", []string{"explore", "fair", "--world", "zombie"}},
+		{"--deviation settle-once: is not a deviation; did you mean settles-once?", []string{"explore", "--deviation", "settle-once"}},
+		{"--max-states 0: is not a number of states", []string{"explore", "--max-states", "0"}},
+		{"--workers many: is not a number of parts", []string{"explore", "--workers", "many"}},
+	} {
+		r := invoke(t.Context(), c.args...)
+		assert.Equal(t, exitMisuse, r.status, c.args)
+		assert.Contains(t, r.stderr, c.says)
+		assert.Empty(t, r.stdout)
+	}
+}
