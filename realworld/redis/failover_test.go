@@ -71,6 +71,14 @@ func until(t *testing.T, what string, is func() bool) {
 	require.Eventually(t, is, 30*time.Second, 10*time.Millisecond, what)
 }
 
+// replicated returns once the replica has everything that was written so far. WAIT is about
+// the writes of its own connection, so there is one.
+func replicated(t *testing.T, primary func(...string) string) {
+	t.Helper()
+	require.Equal(t, "OK", primary("SET", "mark", "1"))
+	require.Equal(t, "1", primary("WAIT", "1", "10000"))
+}
+
 func TestAReplicaTakesOver(t *testing.T) {
 	port := ports(t, 2)
 	primary := listening(t, port[0], "--repl-diskless-sync-delay", "0")
@@ -84,8 +92,7 @@ func TestAReplicaTakesOver(t *testing.T) {
 	f.enqueue(4)
 	known := f.claim(inc, 2, 0)
 	require.Len(t, known, 2)
-	toPrimary("SET", "written", "last") // WAIT is about what its own connection has written
-	require.Equal(t, "1", toPrimary("WAIT", "1", "10000"))
+	replicated(t, toPrimary)
 	require.Equal(t, "OK", toReplica("REPLICAOF", "NO", "ONE"))
 	assert.Equal(t, protocol.OK, f.settle(known[0], protocol.Ack, 0))
 	forgotten := f.claim(other, 1, 0)
@@ -133,9 +140,7 @@ func TestAWorkerFollowsItsSentinel(t *testing.T) {
 		return c.handle(ctx, job)
 	}, func(o *worker.Options) { o.Slots, o.Reply, o.Grace = 2, 300*time.Millisecond, 30*time.Second })
 	f.enqueue(jobs / 2)
-	toPrimary := admin(t, primary.URL())
-	toPrimary("SET", "written", "last") // WAIT is about what its own connection has written
-	require.Equal(t, "1", toPrimary("WAIT", "1", "10000"))
+	replicated(t, admin(t, primary.URL()))
 	primary.Kill()
 	until(t, "the replica leads", func() bool { return strings.Contains(toReplica("INFO", "replication"), "role:master") })
 	for i := range jobs / 2 {
