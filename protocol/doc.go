@@ -128,7 +128,7 @@
 //	SIGINT, third                           –          –             –             –             → Gone      → Gone    ·
 //	SIGKILL moved nearer                    ·          ·             ·             stay          stay        stay      ·
 //	SIGKILL moved away                      ·          ·             ·             stay          ·           ·         ·
-//	handler returned, the last              ✗          stay          stay          → Settling    → Settling  ✗         ✗
+//	handler returned, the last              ✗          stay          stay          → Settling    → Settling  stay      ✗
 //	settle answered, the last               ·          ·             ·             ·             ·           → Gone    ·
 //	cancelAt of a kind                      –          –             –             → Cancelling  stay        –         –
 //	cancelAt of a kind, AtDeadline die      –          –             –             → Gone        –           –         –

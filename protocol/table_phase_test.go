@@ -140,7 +140,14 @@ func phaseRows() []phaseRow {
 		{"SIGKILL moved nearer", plain, func(s *stage) { s.do(KillAt(min(s.m.KillAt().Add(-Millisecond), Instant(Hour)))) }},
 		{"SIGKILL moved away", plain, func(s *stage) { s.do(KillAt(s.m.KillAt().Add(Millisecond))) }},
 
-		{"handler returned, the last", plain, event(Returned(0, ReturnedError, true))},
+		{"handler returned, the last", func(p Phase) *stage {
+			if p == PhaseSettling { // it outlived undoBy
+				s := plain(PhaseCancelling)
+				s.until(undoEnds, NoSlot)
+				return s.do(Event{})
+			}
+			return plain(p)
+		}, event(Returned(0, ReturnedError, true))},
 		{"settle answered, the last", plain, event(Settled(0, 1, 10, OK))},
 		{"cancelAt of a kind", func(p Phase) *stage {
 			if p == PhaseCancelling { // a kind that needs longer was cancelled before
