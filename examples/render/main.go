@@ -75,7 +75,7 @@ type config struct {
 	seat      string
 	state     string
 	out       string
-	probes    string
+	listen    string
 	lastWords string
 
 	film  film
@@ -102,7 +102,7 @@ func parse(command string, args []string) (config, []string, error) {
 		f.IntVar(&c.slots, "slots", 4, "jobs at once")
 		f.DurationVar(&c.grace, "grace", 30*time.Second, "time between SIGTERM and SIGKILL, unless QUIESCE_GRACE says it")
 		f.StringVar(&c.out, "out", "films", "folder for the films")
-		f.StringVar(&c.probes, "probes", "", "address for /readyz and /healthz, such as :9090")
+		f.StringVar(&c.listen, "listen", "", "address for /readyz, /healthz and /metrics, such as :9090")
 		f.StringVar(&c.lastWords, "last-words", "", "file for a line about the drain, such as /dev/termination-log")
 	case "draw":
 		f.IntVar(&c.frame, "frame", 0, "which frame to draw, from 0")

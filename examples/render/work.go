@@ -4,16 +4,21 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/protocol/worker"
 	"github.com/quiesce/quiesce/realworld"
 	"github.com/quiesce/quiesce/realworld/guard"
+	"github.com/quiesce/quiesce/realworld/metrics"
 	"github.com/quiesce/quiesce/realworld/record"
 	"github.com/quiesce/quiesce/realworld/redis"
 )
@@ -55,6 +60,8 @@ func work(c config, handlers func(*renderer) *worker.Mux) int {
 	if err != nil {
 		return fail(err)
 	}
+	counted, counts := metrics.New(metrics.Options{}), prometheus.NewRegistry()
+	counts.MustRegister(counted)
 	telling, err := guard.Tell(c.queues()) // says nothing when there is no guard
 	if err != nil {
 		return fail(err)
@@ -75,7 +82,7 @@ func work(c config, handlers func(*renderer) *worker.Mux) int {
 		Lease:     c.lease,
 		Alone:     seat.Alone(),
 		Track:     seat.Track,
-		Observers: []worker.Observer{recorder, telling},
+		Observers: []worker.Observer{recorder, counted.Observer(), telling},
 	})
 	if err != nil {
 		return fail(err)
@@ -94,14 +101,17 @@ func work(c config, handlers func(*renderer) *worker.Mux) int {
 	if err != nil {
 		return fail(err)
 	}
-	if c.probes != "" {
-		probes := &http.Server{Addr: c.probes, Handler: realworld.Probes(w, stops), ReadHeaderTimeout: time.Second}
-		defer probes.Close()
-		go func() {
-			if err := probes.ListenAndServe(); err != http.ErrServerClosed {
-				slog.Error("nobody can ask how the worker is", "error", err)
-			}
-		}()
+	if c.listen != "" {
+		asked := http.NewServeMux()
+		asked.Handle("/", realworld.Probes(w, stops))
+		asked.Handle("/metrics", promhttp.HandlerFor(counts, promhttp.HandlerOpts{}))
+		listener, err := net.Listen("tcp", c.listen)
+		if err != nil {
+			return fail(err)
+		}
+		server := &http.Server{Handler: asked, ReadHeaderTimeout: time.Second}
+		defer server.Close()
+		go server.Serve(listener)
 	}
 
 	status := worker.ExitStatus(w.Run(ctx, stops.Events()))

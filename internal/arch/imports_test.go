@@ -149,8 +149,9 @@ var table = []row{
 		why: "what simulate hunt found, as tests; nothing is built from it",
 	},
 	{
-		pkg: "examples/render", ours: []string{"protocol", "protocol/worker", "realworld", "realworld/guard", "realworld/proc", "realworld/record", "realworld/redis"},
-		why: "an example shows what a stranger's worker needs, and that is the real world and nothing of the lab",
+		pkg: "examples/render", ours: []string{"protocol", "protocol/worker", "realworld", "realworld/guard", "realworld/metrics", "realworld/proc", "realworld/record", "realworld/redis"},
+		others: []string{"github.com/prometheus/client_golang"},
+		why:    "an example shows what a stranger's worker needs, and that is the real world and nothing of the lab",
 	},
 	{pkg: "cmd/simulate", any: true},
 	{pkg: "cmd/bench", any: true},
