@@ -69,29 +69,39 @@ func (w *World) scheduleFromTrace() error {
 	return nil
 }
 
-func (w *World) arrive(e event) error {
+// arrivalOf makes the job whose arrival is due.
+func (w *World) arrivalOf(e event) OutsideJob {
 	w.arrival.jobs++
-	job, kind := w.arrival.jobs, protocol.Kind(e.what)
-	j := &w.sc.Jobs[kind]
-	var work protocol.Duration
+	j := OutsideJob{At: w.now, Job: w.arrival.jobs, Kind: protocol.Kind(e.what)}
 	if w.arrival.stream != nil {
-		work = w.arrival.next.work
+		j.Work = w.arrival.next.work
 	} else {
-		work = protocol.Duration(j.Work.Sample(w.rnd.Draw(StreamWork, uint64(job), 0)))
+		j.Work = protocol.Duration(w.sc.Jobs[j.Kind].Work.Sample(w.rnd.Draw(StreamWork, uint64(j.Job), 0)))
 	}
-	version := j.Version
-	if w.fleet.generation > 0 {
-		version = max(version, j.NewVersion)
-	}
-	w.record(meter.Record{Kind: meter.JobEnqueued, Job: job, Work: work})
-	if w.check != nil {
-		w.check.Enqueued(w.now, job)
-	}
-	w.broker.Enqueue(w.now, job, kind, version, work, &w.out)
-	w.flush()
+	return j
+}
+
+// scheduleAfter schedules the arrival after one of a kind.
+func (w *World) scheduleAfter(kind protocol.Kind) error {
 	if w.arrival.stream != nil {
 		return w.scheduleFromTrace()
 	}
 	w.scheduleArrival(int(kind))
 	return nil
+}
+
+func (w *World) arrive(e event) error {
+	a := w.arrivalOf(e)
+	j := &w.sc.Jobs[a.Kind]
+	version := j.Version
+	if w.fleet.generation > 0 {
+		version = max(version, j.NewVersion)
+	}
+	w.record(meter.Record{Kind: meter.JobEnqueued, Job: a.Job, Work: a.Work})
+	if w.check != nil {
+		w.check.Enqueued(w.now, a.Job)
+	}
+	w.broker.Enqueue(w.now, a.Job, a.Kind, version, a.Work, &w.out)
+	w.flush()
+	return w.scheduleAfter(a.Kind)
 }

@@ -29,23 +29,22 @@ func gap(mean protocol.Duration) *dist.Table {
 	return t
 }
 
+// gapsOf returns the distributions of the time between two faults of a seat, by kind.
+func gapsOf(f *model.Faults) (gaps [seatFaults]*dist.Table) {
+	for kind, mean := range [seatFaults]protocol.Duration{
+		faultCrash: f.Crash, faultPause: f.Pause.Every, faultPartition: f.Partition.Every,
+		faultEvict: f.Evict.Every, faultPreempt: f.Preempt.Every,
+	} {
+		if mean > 0 {
+			gaps[kind] = gap(mean)
+		}
+	}
+	return gaps
+}
+
 func (w *World) scheduleFaults() {
 	f := &w.sc.Faults
-	if f.Crash > 0 {
-		w.fleet.gaps[faultCrash] = gap(f.Crash)
-	}
-	if f.Pause.Every > 0 {
-		w.fleet.gaps[faultPause] = gap(f.Pause.Every)
-	}
-	if f.Partition.Every > 0 {
-		w.fleet.gaps[faultPartition] = gap(f.Partition.Every)
-	}
-	if f.Evict.Every > 0 {
-		w.fleet.gaps[faultEvict] = gap(f.Evict.Every)
-	}
-	if f.Preempt.Every > 0 {
-		w.fleet.gaps[faultPreempt] = gap(f.Preempt.Every)
-	}
+	w.fleet.gaps = gapsOf(f)
 	if f.ScaleIn.Every > 0 {
 		w.at(protocol.Instant(f.ScaleIn.Every), event{kind: evScaleIn})
 	}
@@ -79,10 +78,18 @@ func (w *World) scheduleSeatFaults() {
 }
 
 func (w *World) nextFault(p *process, kind int, after protocol.Instant) protocol.Instant {
-	stream := [...]Stream{StreamCrash, StreamPause, StreamPartition, StreamEvict, StreamPreempt}[kind]
 	n := &w.fleet.struck[p.seat][kind]
 	*n++
-	return after.Add(protocol.Duration(w.fleet.gaps[kind].Sample(w.rnd.Draw(stream, uint64(p.seat), 2*uint64(*n)))))
+	return faultAfter(&w.rnd, w.fleet.gaps[kind], p.seat, kind, uint64(*n), after)
+}
+
+// faultAfter draws the instant of fault n of a seat, from that of the one before.
+func faultAfter(rnd *Random, gap *dist.Table, seat int32, kind int, n uint64, after protocol.Instant) protocol.Instant {
+	return after.Add(protocol.Duration(gap.Sample(rnd.Draw(streamOf(kind), uint64(seat), 2*n))))
+}
+
+func streamOf(kind int) Stream {
+	return [...]Stream{StreamCrash, StreamPause, StreamPartition, StreamEvict, StreamPreempt}[kind]
 }
 
 func (w *World) scheduleSeatFault(p *process, kind int, at protocol.Instant) {
@@ -92,9 +99,12 @@ func (w *World) scheduleSeatFault(p *process, kind int, at protocol.Instant) {
 }
 
 // spellLength draws how long the fault lasts that was drawn last for a seat.
-func (w *World) spellLength(s *model.Spell, stream Stream, p *process, kind int) protocol.Duration {
-	n := uint64(w.fleet.struck[p.seat][kind])
-	return protocol.Duration(s.Length.Sample(w.rnd.Draw(stream, uint64(p.seat), 2*n+1)))
+func (w *World) spellLength(s *model.Spell, p *process, kind int) protocol.Duration {
+	return lengthOf(&w.rnd, s, p.seat, kind, uint64(w.fleet.struck[p.seat][kind]))
+}
+
+func lengthOf(rnd *Random, s *model.Spell, seat int32, kind int, n uint64) protocol.Duration {
+	return protocol.Duration(s.Length.Sample(rnd.Draw(streamOf(kind), uint64(seat), 2*n+1)))
 }
 
 func (w *World) onCrash(e event) {
@@ -110,7 +120,7 @@ func (w *World) onCrash(e event) {
 // nothing is delivered, while every clock runs on.
 func (w *World) onPause(e event) {
 	p := &w.fleet.procs[e.seat]
-	length := w.spellLength(&w.sc.Faults.Pause, StreamPause, p, faultPause)
+	length := w.spellLength(&w.sc.Faults.Pause, p, faultPause)
 	w.note("pause", p)
 	w.pause(p, length)
 	w.scheduleSeatFault(p, faultPause, w.nextFault(p, faultPause, w.now))
@@ -160,7 +170,7 @@ func (w *World) onResume(p *process) {
 
 func (w *World) onPartition(e event) {
 	p := &w.fleet.procs[e.seat]
-	length := w.spellLength(&w.sc.Faults.Partition, StreamPartition, p, faultPartition)
+	length := w.spellLength(&w.sc.Faults.Partition, p, faultPartition)
 	w.note("partition", p)
 	p.partition(w.now.Add(length))
 	w.scheduleSeatFault(p, faultPartition, w.nextFault(p, faultPartition, w.now))

@@ -112,8 +112,7 @@ func (w *World) beginLife(p *process, generation uint32) {
 	p.cause = meter.ByDeploy
 	p.generation = generation
 	w.recount(p)
-	start := protocol.Duration(w.sc.Fleet.Start.Sample(w.rnd.Draw(StreamStart, uint64(p.seat), uint64(p.life))))
-	w.at(w.now.Add(start), event{kind: evUp, seat: p.seat, life: p.life})
+	w.at(w.now.Add(startOf(w.sc, &w.rnd, p.seat, p.life)), event{kind: evUp, seat: p.seat, life: p.life})
 }
 
 // gone empties a seat whose process ended for good.

@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"math/bits"
 	"sort"
 
 	"github.com/quiesce/quiesce/model"
@@ -24,12 +23,9 @@ func (w *World) cutShort(p *process, plan model.StopPlan) model.StopPlan {
 	if f.Liveness > 0 {
 		plan.Kill = min(plan.Kill, plan.Term.Add(f.Liveness))
 	}
-	n := 2 * uint64(w.fleet.deploys)
-	if w.rnd.Happens(StreamDrill, uint64(p.seat), n, f.Drill) {
+	if after, killed := drillOf(w.sc, &w.rnd, p.seat, int(w.fleet.deploys), plan.Kill.Sub(plan.Term)); killed {
 		w.note("drill", p)
-		span := min(plan.Kill.Sub(plan.Term), max(w.sc.Supervisor.Allowed(), 1), drillWindow)
-		after, _ := bits.Mul64(w.rnd.Draw(StreamDrill, uint64(p.seat), n+1), uint64(span))
-		plan.Kill = plan.Term.Add(protocol.Duration(after))
+		plan.Kill = plan.Term.Add(after)
 	}
 	return plan
 }
