@@ -133,8 +133,9 @@ var table = []row{
 		why: "metrics look on at a worker; whoever has no Prometheus does not link its client",
 	},
 	{
-		pkg: "realworld/fleet", ours: []string{"model", "protocol", "protocol/worker"}, future: true,
-		why: "a local fleet is stopped by the model's supervisors and rollouts, which are pure machines",
+		pkg: "realworld/fleet", ours: []string{"model", "model/meter", "protocol", "protocol/worker", "realworld", "realworld/redis"},
+		others: []string{"github.com/google/uuid", "github.com/redis/rueidis"},
+		why:    "a local fleet is stopped by the model's supervisors and rollouts and measured by its meter; what chance has in store is handed in, so that it needs no simulator",
 	},
 	{
 		pkg: "plots", others: []string{"golang.org/x/image", "gonum.org/v1/plot"},

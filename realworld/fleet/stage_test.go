@@ -1,0 +1,122 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/meter"
+	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/realworld/redis/local"
+	"github.com/quiesce/quiesce/sim"
+)
+
+// TestMain makes the test binary a worker process when a fleet of it starts it.
+func TestMain(m *testing.M) {
+	Main(func(seed uint64, kind *model.Job, job protocol.JobKey, execution int) Fate {
+		return Fate(sim.FateOf(seed, kind, job, execution))
+	})
+	code := m.Run()
+	if raceDetector {
+		if path, err := plain(); err == nil {
+			_ = os.RemoveAll(filepath.Dir(path))
+		}
+	}
+	if shared.server != nil {
+		_ = shared.server.Close()
+	}
+	os.Exit(code)
+}
+
+// shared is the Redis that the tests share; every run has a namespace of its own.
+var shared struct {
+	once   sync.Once
+	server *local.Server
+	err    error
+}
+
+// onRedis returns the URL of a Redis, and skips where none is installed.
+func onRedis(t *testing.T) string {
+	t.Helper()
+	shared.once.Do(func() { shared.server, shared.err = local.Start(context.Background(), local.Options{}) })
+	var missing *local.Missing
+	if errors.As(shared.err, &missing) {
+		t.Skip(missing)
+	}
+	require.NoError(t, shared.err)
+	return shared.server.URL()
+}
+
+// planOf is a run of a scenario in which the same comes from outside as in the simulator.
+func planOf(t *testing.T, sc *model.Scenario, policy string, seed uint64) Plan {
+	t.Helper()
+	preset, under, err := sc.Under(policy)
+	require.NoError(t, err)
+	outside := sim.NewOutside(under, seed)
+	plan := Plan{Scenario: under, Preset: preset, Seed: seed, Chance: outside, Speed: 10}
+	jobs, err := outside.Jobs()
+	require.NoError(t, err)
+	for _, j := range jobs {
+		plan.Jobs = append(plan.Jobs, Job(j))
+	}
+	faults, err := outside.SeatFaults(Seats(under))
+	require.NoError(t, err)
+	kinds := map[sim.SeatFaultKind]FaultKind{sim.SeatCrash: Crash, sim.SeatPause: Pause, sim.SeatEviction: Evict, sim.SeatPreempted: Preempt}
+	for _, f := range faults {
+		plan.Faults = append(plan.Faults, Fault{At: f.At, Seat: f.Seat, Kind: kinds[f.Kind], Length: f.Length})
+	}
+	return plan
+}
+
+// simulated is the same run in the laboratory.
+func simulated(t *testing.T, sc *model.Scenario, policy string, seed uint64) *meter.Row {
+	t.Helper()
+	preset, under, err := sc.Under(policy)
+	require.NoError(t, err)
+	w, err := sim.NewWorld(under, preset, seed, nil)
+	require.NoError(t, err)
+	row, err := w.Run(nil)
+	require.NoError(t, err)
+	return row
+}
+
+// measured returns a metric of a run, NaN when there was nothing to measure.
+func measured(t *testing.T, row *meter.Row, name string) float64 {
+	t.Helper()
+	for _, m := range row.Metrics() {
+		if m.Name == name && m.Valid {
+			return m.Value
+		}
+	}
+	return math.NaN()
+}
+
+// plain builds workers without the race detector, which makes processes several times slower
+// and the times that are compared with them.
+var plain = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "quiesce-fleet")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(dir, "simulate")
+	out, err := exec.Command("go", "build", "-race=false", "-o", path, "github.com/quiesce/quiesce/cmd/simulate").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, out)
+	}
+	return path, nil
+})
+
+// sound requires that a run kept every promise.
+func sound(t *testing.T, a *Account) {
+	t.Helper()
+	require.Empty(t, a.Broken(), fmt.Sprintf("%+v", a))
+}
