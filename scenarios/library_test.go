@@ -20,7 +20,7 @@ func TestLibraryHasTheDefaultFirst(t *testing.T) {
 		"grace-shorter-than-job", "heartbeat-resurrects-lease", "heartbeat-stopped-at-stop", "lease-beyond-grace",
 		"lost-claim-answer", "mixed-kinds", "pause-past-lease", "poison-by-deploy",
 		"redone-effects", "release-after-takeover", "rolling-wave", "rollout-bounce",
-		"scale-in-busy-victim", "second-signal", "settle-under-cancelled-context", "spot-preemption",
+		"scale-in-busy-victim", "second-signal", "settle-under-cancelled-context", "small-fleet", "spot-preemption",
 		"supervisor-shortens-grace", "three-minute-render", "two-loads", "unknown-kind-dropped",
 	}, Names())
 }
