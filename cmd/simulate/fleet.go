@@ -253,7 +253,7 @@ func plural(n int, what string) string {
 	switch {
 	case n == 1:
 		return "1 " + what
-	case strings.HasSuffix(what, "sh"):
+	case strings.HasSuffix(what, "sh"), strings.HasSuffix(what, "ss"):
 		return commas(float64(n)) + " " + what + "es"
 	case strings.HasSuffix(what, "ry"):
 		return commas(float64(n)) + " " + strings.TrimSuffix(what, "y") + "ies"

@@ -19,6 +19,7 @@ import (
 
 	"github.com/quiesce/quiesce/protocol/worker"
 	"github.com/quiesce/quiesce/realworld"
+	"github.com/quiesce/quiesce/realworld/fleet"
 	"github.com/quiesce/quiesce/realworld/guard"
 	"github.com/quiesce/quiesce/realworld/redis"
 )
@@ -27,6 +28,7 @@ import (
 const roleVar = "SIMULATE_TEST_ROLE"
 
 func TestMain(m *testing.M) {
+	fleet.Main(fates)
 	switch os.Getenv(roleVar) {
 	case "simulate":
 		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))

@@ -69,7 +69,10 @@ func (r *report) document() object {
 		paired[i] = object{{"policy", d.Policy}, {"baseline", d.Baseline}, {"metrics", metricsObject(d.Metrics, 0)}}
 	}
 	doc := object{{"scenario", r.scenario.Name}, {"about", r.scenario.About}}
-	if r.run != nil {
+	switch {
+	case r.fleet != nil:
+		doc = append(doc, member{"fleet", r.fleet.object()})
+	case r.run != nil:
 		doc = append(doc, member{"seed", r.firstSeed}, member{"trace_hash", fmt.Sprintf("%016x", r.run.traceHash)})
 	}
 	doc = append(doc,

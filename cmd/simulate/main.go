@@ -6,6 +6,7 @@
 //	simulate merge FILES                              the parts put together
 //	simulate run SCENARIO --policy P --seed N         one run in full
 //	simulate replay --seed N SCENARIO --policy P      step through it
+//	simulate fleet SCENARIO                           the same with real processes and a real Redis
 //	simulate curves [SCENARIO] --lease 30s,1m,...     stall, delay and redone work over a setting, as figures
 //	simulate explore [WORLD]                          small worlds searched completely, in every order
 //	simulate import TRACE                             any job trace as CSV, and what is in it
@@ -24,9 +25,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/quiesce/quiesce/realworld/fleet"
 )
 
 func main() {
+	fleet.Main(fates) // a worker process of simulate fleet goes no further
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// The first signal stops cleanly. It also gives signals their usual effect back, so that
 	// a second one ends the process at once, whatever it is doing.

@@ -22,7 +22,7 @@ func TestRefusals(t *testing.T) {
 		name, args, says string
 	}{
 		{"misspelt command", "comapre", "did you mean compare?"},
-		{"unknown command", "frobnicate", "use one of compare, curves, explain, explore, guard, hunt, import, merge, replay, run, scenarios, selftest, version"},
+		{"unknown command", "frobnicate", "use one of compare, curves, explain, explore, fleet, guard, hunt, import, merge, replay, run, scenarios, selftest, version"},
 		{"misspelt subcommand", "scenarios lsit", "did you mean list?"},
 		{"misspelt flag", "compare --sedes 3", "did you mean --seeds?"},
 		{"short flag", "compare -n 3", "flags have long names"},

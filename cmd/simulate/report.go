@@ -19,14 +19,15 @@ type report struct {
 	stop      string // why there are no more replications
 	broken    []broken
 	notes     []string
-	run       *runFacts // of run; nil for compare
-	repeat    string    // the command line that gives the same numbers
+	run       *runFacts   // of run; nil for compare
+	fleet     *fleetFacts // of real processes; nil for what was simulated
+	repeat    string      // the command line that gives the same numbers
 	meta      meta
 }
 
 // runFacts is what only a single run has.
 type runFacts struct {
-	traceHash uint64
+	traceHash uint64 // 0 of real processes, which have none
 }
 
 // meta is what differs from one machine and one moment to the next, and nothing else does.

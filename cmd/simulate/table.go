@@ -42,6 +42,9 @@ func (r *report) writeHead(b *bytes.Buffer) {
 	if sc.Warmup > 0 {
 		span += ", measured after a warm-up of " + short(sc.Warmup)
 	}
+	if r.fleet != nil {
+		span += ", measured with real processes on " + r.fleet.redis + " at " + r.fleet.pace()
+	}
 	switch {
 	case r.run != nil:
 		b.WriteString(wrap("", "  ", fmt.Sprintf("one run of %s; policy %s, seed %d", span, names[0], r.firstSeed)))
@@ -245,7 +248,10 @@ func (r *report) writeFull(b *bytes.Buffer) {
 			write(line{metric: e.Name, label: inWords(e.Name), style: styleOf(e.Unit)})
 		}
 	}
-	fmt.Fprintf(b, "\ntrace hash %016x\n\n", r.run.traceHash)
+	if r.fleet == nil {
+		fmt.Fprintf(b, "\ntrace hash %016x\n", r.run.traceHash)
+	}
+	b.WriteByte('\n')
 }
 
 // inWords and styleOf serve metrics that the catalogue does not list.
