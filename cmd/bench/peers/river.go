@@ -57,6 +57,15 @@ func (s *riverSystem) Add(ctx context.Context, jobs []job) error {
 	return err
 }
 
+// Left asks for all jobs that have not ended.
+func (s *riverSystem) Left(ctx context.Context) ([]int, error) {
+	rows, err := s.pool.Query(ctx, "SELECT (args->>'id')::int FROM river_job WHERE state <> 'completed'")
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[int])
+}
+
 type riverWorker struct {
 	river.WorkerDefaults[job]
 	handle func(context.Context, job) error
@@ -66,17 +75,19 @@ func (w *riverWorker) Work(ctx context.Context, j *river.Job[job]) error {
 	return w.handle(ctx, j.Args)
 }
 
-func (s *riverSystem) Work(ctx context.Context, slots int, best bool, grace time.Duration, handle func(context.Context, job) error) error {
+func (s *riverSystem) Work(ctx context.Context, o options, handle func(context.Context, job) error) error {
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &riverWorker{handle: handle})
 	cfg := &river.Config{
 		Logger: slog.New(slog.DiscardHandler), Workers: workers,
-		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: slots}},
+		Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: o.slots}},
 	}
-	if best {
+	if o.best {
 		cfg.FetchCooldown, cfg.FetchPollInterval = time.Millisecond, 100*time.Millisecond // the least it takes
-		cfg.SoftStopTimeout = grace - grace/6
-		cfg.JobTimeout = -1
+		cfg.SoftStopTimeout = o.grace - o.grace/6
+		// A crash is noticed by nothing but a job's age: 1 h unless set. It must be longer than
+		// any job takes, or the job runs twice.
+		cfg.JobTimeout, cfg.RescueStuckJobsAfter = o.longest, o.longest
 	}
 	client, err := river.NewClient(riverpgxv5.New(s.pool), cfg)
 	if err != nil {
