@@ -1,15 +1,23 @@
-// Command bench measures what the simulator costs, in one comparable table.
+// Command bench measures what the simulator and the Redis queue cost, in comparable tables.
 //
-//	bench sim [--workers 1000,10000,100000] [--slots 1,4,16] [--simulated 4m] [--json]
+//	bench sim    [--workers 1000,10000,100000] [--slots 1,4,16] [--simulated 4m] [--json]
+//	bench redis  [--slots 1,10,100,1000] [--jobs 100000] [--rounds 3] [--json]
+//	bench drain  [--jobs 20,2000] [--grace 10s] [--patience 5m] [--json]
 //
-// A world is the whole: the production machine, the reference broker, the network, a rollout
-// and the meter. A hold is the world's event queue alone, with as many events pending. An
-// M/M/c queue is a model small enough to say what other simulators need for it, through the
-// simulator's engine and by hand. Numbers are of this machine at this moment; compare ratios
-// within one run.
+// Of sim, a world is the whole: the production machine, the reference broker, the network, a
+// rollout and the meter. A hold is the world's event queue alone, with as many events
+// pending. An M/M/c queue is a model small enough to say what other simulators need for it,
+// through the simulator's engine and by hand.
+//
+// redis measures jobs a second through a worker, enqueueing, latency, processor time and
+// memory per job; drain, what SIGTERM and SIGKILL cost the jobs of a worker. Both put asynq
+// and river beside it, as far as they can be had.
+//
+// Numbers are of this machine at this moment; compare ratios within one run.
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,15 +30,29 @@ import (
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
+// output is where commands print: results to stdout.
+type output struct{ stdout, stderr io.Writer }
+
+// print prints a result as JSON or by table.
+func (o output) print(result any, asJSON bool, table func(io.Writer) error) error {
+	if !asJSON {
+		return table(o.stdout)
+	}
+	e := json.NewEncoder(o.stdout)
+	e.SetIndent("", "  ")
+	return e.Encode(result)
+}
+
 // run is main with everything it touches as arguments. It returns the exit status: 0 fine,
 // 2 misuse.
 func run(args []string, stdout, stderr io.Writer) int {
-	root := &cobra.Command{Use: "bench", Short: "Measure what the simulator costs", SilenceUsage: true, SilenceErrors: true}
+	root := &cobra.Command{Use: "bench", Short: "Measure what the simulator and the Redis queue cost", SilenceUsage: true, SilenceErrors: true}
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	root.AddCommand(simCommand(stdout))
-	if err := root.Execute(); err != nil {
+	out := output{stdout, stderr}
+	root.AddCommand(simCommand(out), redisCommand(out), drainCommand(out), workCommand(out), guardCommand())
+	if err := root.ExecuteContext(context.Background()); err != nil {
 		fmt.Fprintln(stderr, "bench:", err)
 		return 2
 	}
@@ -46,7 +68,7 @@ type options struct {
 	best           int
 }
 
-func simCommand(stdout io.Writer) *cobra.Command {
+func simCommand(out output) *cobra.Command {
 	var o options
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -66,12 +88,7 @@ grows. The default takes two to three minutes of CPU time and 2 GB. A million wo
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				e := json.NewEncoder(stdout)
-				e.SetIndent("", "  ")
-				return e.Encode(r)
-			}
-			return r.print(stdout)
+			return out.print(r, asJSON, r.print)
 		},
 	}
 	f := cmd.Flags()
