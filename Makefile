@@ -16,7 +16,7 @@ RACE ?= $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 STATICCHECK ?= go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build tools test lint fmt bench costs fuzz hunt cover cross determinism explore check simulate
+.PHONY: help build tools test lint fmt bench costs throughput stops fuzz hunt cover cross determinism explore check simulate
 
 help: ## List the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,12 @@ bench: ## Run the benchmarks of the core: nanoseconds and allocations per event 
 
 costs: ## What full worlds of several sizes cost, in one table
 	go run ./cmd/bench sim
+
+throughput: ## The Redis queue, asynq and river beside it: jobs a second, latency, what a job costs (seven minutes)
+	go run ./cmd/bench redis
+
+stops: ## What SIGTERM and SIGKILL cost the jobs of a worker, asynq and river beside it (six minutes)
+	go run ./cmd/bench drain
 
 fuzz: ## Run every fuzz target in turn (FUZZTIME=5m)
 	go run ./internal/arch/fuzz -time $(FUZZTIME)

@@ -20,8 +20,14 @@ type jobQueue interface {
 	// latency enqueues so many jobs at a steady rate, and measures how long each takes to
 	// start in a worker of 10 slots.
 	latency(ctx context.Context, perSecond, jobs int) (waits, error)
-	// cpu is the processor time that the queue's server has used; 0 when that is not known.
-	cpu(ctx context.Context) (time.Duration, error)
+	// used is what the queue's server has used and done.
+	used(ctx context.Context) (usage, error)
+}
+
+// usage is what a server has used and done. What is not known is 0.
+type usage struct {
+	cpu   time.Duration
+	calls float64 // of scripts
 }
 
 // way is how jobs are enqueued.
@@ -32,6 +38,7 @@ type rate struct {
 	PerSecond float64 `json:"jobs_per_second"`
 	ServerCPU float64 `json:"server_cpu_us_per_job,omitempty"`
 	ClientCPU float64 `json:"client_cpu_us_per_job"`
+	PerCall   float64 `json:"jobs_per_script_call,omitempty"`
 }
 
 // waits are quantiles of a latency.
@@ -52,7 +59,7 @@ const latencySlots = 10
 
 // costs measures the server's part of f's costs.
 func costs(ctx context.Context, q jobQueue, jobs int, f func() (rate, error)) (rate, error) {
-	before, err := q.cpu(ctx)
+	before, err := q.used(ctx)
 	if err != nil {
 		return rate{}, err
 	}
@@ -60,8 +67,11 @@ func costs(ctx context.Context, q jobQueue, jobs int, f func() (rate, error)) (r
 	if err != nil {
 		return rate{}, err
 	}
-	after, err := q.cpu(ctx)
-	r.ServerCPU = (after - before).Seconds() * 1e6 / float64(jobs)
+	after, err := q.used(ctx)
+	r.ServerCPU = (after.cpu - before.cpu).Seconds() * 1e6 / float64(jobs)
+	if calls := after.calls - before.calls; calls > 0 {
+		r.PerCall = float64(jobs) / calls
+	}
 	return r, err
 }
 
@@ -73,7 +83,7 @@ type asynqQueue struct {
 
 func (q asynqQueue) empty(ctx context.Context) error { return q.server.empty(ctx) }
 
-func (q asynqQueue) cpu(ctx context.Context) (time.Duration, error) { return q.server.cpu(ctx) }
+func (q asynqQueue) used(ctx context.Context) (usage, error) { return q.server.used(ctx) }
 
 // riverQueue is river on a Postgres.
 type riverQueue struct {
@@ -89,7 +99,7 @@ func (q *riverQueue) empty(ctx context.Context) (err error) {
 	return q.peer.ask(ctx, nil, "left") // which makes its tables
 }
 
-func (q *riverQueue) cpu(ctx context.Context) (time.Duration, error) { return q.server.cpu(ctx) }
+func (q *riverQueue) used(context.Context) (usage, error) { return usage{cpu: q.server.cpu()}, nil }
 
 // peerQueue is a foreign queue, in a process of its own.
 type peerQueue struct{ peer peer }

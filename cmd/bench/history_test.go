@@ -95,6 +95,12 @@ func TestEventsMayComeInAnyOrder(t *testing.T) {
 	assert.Equal(t, "finished", h.events[0].Event, "and what was observed stays as it is")
 }
 
+func TestWhatHappenedBeforeTheStopIsNotItsCost(t *testing.T) {
+	o := told([]int{20},
+		says(0, 1, "started", 0), says(3, 1, "interrupted", 0), says(5, 1, "started", 0), says(25, 1, "finished", 0)).reckon()
+	assert.Equal(t, outcome{InFlight: 1, Finished: 1, Executions: 1}, o)
+}
+
 func TestNothingInFlightIsNoDivisionByZero(t *testing.T) {
 	assert.Equal(t, outcome{}, told([]int{5}).reckon())
 }

@@ -48,7 +48,7 @@ func (q own) empty(ctx context.Context) error {
 	return q.server.empty(ctx)
 }
 
-func (q own) cpu(ctx context.Context) (time.Duration, error) { return q.server.cpu(ctx) }
+func (q own) used(ctx context.Context) (usage, error) { return q.server.used(ctx) }
 
 func (q own) open(ctx context.Context) (*redis.Broker, *redis.Queue, error) {
 	b, err := redis.Open(ctx, redis.Options{URL: q.server.URL(), Queues: []redis.QueueConfig{{Name: queueName}}})

@@ -224,20 +224,19 @@ func (r *redisReport) latencyRound(ctx context.Context, all []contender, server 
 			if err := c.empty(ctx); err != nil {
 				return err
 			}
+			// Beside this module's queue it is measured what a round trip takes at the moment.
+			pinged := make(chan error, 1)
+			if c.name == "quiesce" {
+				go func() { pinged <- r.pings(ctx, server, rate, n) }()
+			} else {
+				pinged <- nil
+			}
 			got, err := c.latency(ctx, rate, n)
-			if err != nil {
+			if err := errors.Join(err, <-pinged); err != nil {
 				return fmt.Errorf("%s, %d jobs a second: %w", c.name, rate, err)
 			}
 			r.keepWaits(c.name, rate, got)
 		}
-		if server == nil {
-			continue
-		}
-		got, err := pings(ctx, server, rate, n)
-		if err != nil {
-			return err
-		}
-		r.keepWaits(pingName, rate, got)
 	}
 	return nil
 }
@@ -245,7 +244,7 @@ func (r *redisReport) latencyRound(ctx context.Context, all []contender, server 
 // pingName is the row of what a round trip to Redis takes.
 const pingName = "PING"
 
-func pings(ctx context.Context, server *redisServer, perSecond, n int) (waits, error) {
+func (r *redisReport) pings(ctx context.Context, server *redisServer, perSecond, n int) error {
 	tick := time.NewTicker(time.Second / time.Duration(perSecond))
 	defer tick.Stop()
 	all := make([]time.Duration, n)
@@ -253,9 +252,10 @@ func pings(ctx context.Context, server *redisServer, perSecond, n int) (waits, e
 		<-tick.C
 		took, err := server.ping(ctx)
 		if err != nil {
-			return waits{}, err
+			return err
 		}
 		all[i] = took
 	}
-	return quantiles(all), nil
+	r.keepWaits(pingName, perSecond, quantiles(all))
+	return nil
 }

@@ -74,6 +74,7 @@ func (r *rate) keep(got rate) {
 		return
 	}
 	r.PerSecond = max(r.PerSecond, got.PerSecond)
+	r.PerCall = max(r.PerCall, got.PerCall)
 	r.ServerCPU, r.ClientCPU = min(r.ServerCPU, got.ServerCPU), min(r.ClientCPU, got.ClientCPU)
 }
 
@@ -168,25 +169,25 @@ func thousands(rate float64) string {
 func (r redisReport) table(out io.Writer) error {
 	fmt.Fprintf(out, "%s; the best of %d rounds, ratios and latencies the median. CPU is µs per job.\n", r.Machine, r.Rounds)
 	t := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "\nno-op jobs, enqueued before\tslots\tjobs/s\tof bare\tserver CPU\tclient CPU\t")
+	fmt.Fprintln(t, "\nno-op jobs, enqueued before\tslots\tjobs/s\tof bare\tserver CPU\tclient CPU\tjobs/call\t")
 	for _, slots := range slotsOf(r.Work) {
 		for _, w := range r.Work {
 			if w.Slots == slots {
-				fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%.1f\t\n", w.System, w.Slots, thousands(w.PerSecond), percent(w.OfLimit), known(w.ServerCPU), w.ClientCPU)
+				fmt.Fprintf(t, "%s\t%d\t%s\t%s\t%s\t%.1f\t%s\t\n", w.System, w.Slots, thousands(w.PerSecond), percent(w.OfLimit), known(w.ServerCPU), w.ClientCPU, known(w.PerCall))
 			}
 		}
 	}
-	fmt.Fprintln(t, "\nenqueue\t\tjobs/s\t\tserver CPU\tclient CPU\t")
+	fmt.Fprintln(t, "\nenqueue\t\tjobs/s\t\tserver CPU\tclient CPU\t\t")
 	for _, e := range r.Enqueue {
-		fmt.Fprintf(t, "%s, %s\t\t%s\t\t%s\t%.1f\t\n", e.System, e.How, thousands(e.PerSecond), known(e.ServerCPU), e.ClientCPU)
+		fmt.Fprintf(t, "%s, %s\t\t%s\t\t%s\t%.1f\t\t\n", e.System, e.How, thousands(e.PerSecond), known(e.ServerCPU), e.ClientCPU)
 	}
-	fmt.Fprintln(t, "\nenqueue to start\tjobs/s\tp50 ms\tp99 ms\t\t\t")
+	fmt.Fprintln(t, "\nenqueue to start\tjobs/s\tp50 ms\tp99 ms\t\t\t\t")
 	for _, l := range r.Latency {
-		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.2f\t\t\t\n", l.System, l.PerSecond, l.P50, l.P99)
+		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.2f\t\t\t\t\n", l.System, l.PerSecond, l.P50, l.P99)
 	}
-	fmt.Fprintln(t, "\nmemory in Redis\t\tbytes/job\t\t\t\t")
+	fmt.Fprintln(t, "\nmemory in Redis\t\tbytes/job\t\t\t\t\t")
 	for _, m := range r.Memory {
-		fmt.Fprintf(t, "%s\t\t%.0f\t\t\t\t\n", m.System, m.Bytes)
+		fmt.Fprintf(t, "%s\t\t%.0f\t\t\t\t\t\n", m.System, m.Bytes)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -228,12 +229,12 @@ func percent(ratio float64) string {
 	return fmt.Sprintf("%.0f%%", 100*ratio)
 }
 
-// known is a processor time, where it is known.
-func known(us float64) string {
-	if us == 0 {
+// known is a quantity, where it is known.
+func known(x float64) string {
+	if x == 0 {
 		return "–"
 	}
-	return fmt.Sprintf("%.1f", us)
+	return fmt.Sprintf("%.1f", x)
 }
 
 func yes(met bool) string {

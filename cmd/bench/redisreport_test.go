@@ -10,10 +10,10 @@ import (
 
 func TestTheBestOfTheRoundsIsKept(t *testing.T) {
 	var r rate
-	r.keep(rate{PerSecond: 100, ServerCPU: 4, ClientCPU: 9})
+	r.keep(rate{PerSecond: 100, ServerCPU: 4, ClientCPU: 9, PerCall: 2})
 	r.keep(rate{PerSecond: 300, ServerCPU: 5, ClientCPU: 7})
 	r.keep(rate{PerSecond: 200, ServerCPU: 3, ClientCPU: 8})
-	assert.Equal(t, rate{PerSecond: 300, ServerCPU: 3, ClientCPU: 7}, r)
+	assert.Equal(t, rate{PerSecond: 300, ServerCPU: 3, ClientCPU: 7, PerCall: 2}, r)
 }
 
 func TestRatiosAndLatenciesAreMedians(t *testing.T) {

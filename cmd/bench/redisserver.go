@@ -57,16 +57,32 @@ func (s *redisServer) ping(ctx context.Context) (time.Duration, error) {
 	return time.Since(began), nil
 }
 
-// cpu is the processor time that the server has used.
-func (s *redisServer) cpu(ctx context.Context) (time.Duration, error) {
+// used is what the server has used and done.
+func (s *redisServer) used(ctx context.Context) (usage, error) {
 	seconds, err := s.info(ctx, "cpu", "used_cpu_user", "used_cpu_sys")
-	return time.Duration(seconds * float64(time.Second)), err
+	if err != nil {
+		return usage{}, err
+	}
+	calls, err := s.calls(ctx)
+	return usage{time.Duration(seconds * float64(time.Second)), calls}, err
 }
 
 // memory is what the server has allocated for what it stores and for itself, in bytes.
 func (s *redisServer) memory(ctx context.Context) (int64, error) {
 	bytes, err := s.info(ctx, "memory", "used_memory")
 	return int64(bytes), err
+}
+
+// calls is how many script calls the server has answered.
+func (s *redisServer) calls(ctx context.Context) (float64, error) {
+	text, err := s.client.Do(ctx, s.client.B().Info().Section("commandstats").Build()).ToString()
+	if err != nil {
+		return 0, fmt.Errorf("bench: INFO: %w", err)
+	}
+	_, value, _ := strings.Cut(text, "\ncmdstat_evalsha:calls=")
+	value, _, _ = strings.Cut(value, ",")
+	n, _ := strconv.ParseFloat(value, 64) // there is no such line before the first call
+	return n, nil
 }
 
 // info is the sum of some lines of INFO.
