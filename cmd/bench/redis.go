@@ -160,12 +160,16 @@ func (r *redisReport) workRound(ctx context.Context, all []contender, slots, job
 		if err := c.empty(ctx); err != nil {
 			return err
 		}
-		if _, err := c.enqueue(ctx, way{10, 1000}, n); err != nil {
-			return err
+		_, err := c.enqueue(ctx, way{10, 1000}, n)
+		var got rate
+		if err == nil {
+			got, err = costs(ctx, c, n, func() (rate, error) { return c.work(ctx, slots, n) })
 		}
-		got, err := costs(ctx, c, n, func() (rate, error) { return c.work(ctx, slots, n) })
 		if err != nil {
-			return fmt.Errorf("%s, %d slots: %w", c.name, slots, err)
+			if err := r.goOn(ctx, fmt.Errorf("%s, %d slots: %w", c.name, slots, err)); err != nil {
+				return err
+			}
+			continue
 		}
 		if c.name == limitName {
 			limit = got.PerSecond
@@ -201,7 +205,10 @@ func (r *redisReport) enqueueRound(ctx context.Context, all []contender, jobs in
 			}
 			got, err := costs(ctx, c, n, func() (rate, error) { return c.enqueue(ctx, how.way, n) })
 			if err != nil {
-				return fmt.Errorf("%s, %s: %w", c.name, how.name, err)
+				if err := r.goOn(ctx, fmt.Errorf("%s, %s: %w", c.name, how.name, err)); err != nil {
+					return err
+				}
+				continue
 			}
 			row := rowOf(&r.Enqueue, func(e *enqueueRow) bool { return e.System == c.name && e.How == how.name })
 			row.System, row.How = c.name, how.name
@@ -233,12 +240,22 @@ func (r *redisReport) latencyRound(ctx context.Context, all []contender, server 
 			}
 			got, err := c.latency(ctx, rate, n)
 			if err := errors.Join(err, <-pinged); err != nil {
-				return fmt.Errorf("%s, %d jobs a second: %w", c.name, rate, err)
+				if err := r.goOn(ctx, fmt.Errorf("%s, %d jobs a second: %w", c.name, rate, err)); err != nil {
+					return err
+				}
+				continue
 			}
 			r.keepWaits(c.name, rate, got)
 		}
 	}
 	return nil
+}
+
+// goOn notes that one measurement failed, and has the others go on unless all are to end: a
+// busy machine makes clients give up now and then.
+func (r *redisReport) goOn(ctx context.Context, err error) error {
+	r.Failed = append(r.Failed, err.Error())
+	return context.Cause(ctx)
 }
 
 // pingName is the row of what a round trip to Redis takes.

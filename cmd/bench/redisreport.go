@@ -17,6 +17,7 @@ type redisReport struct {
 	Latency []latencyRow `json:"latency"`
 	Memory  []memoryRow  `json:"memory"`
 	Goals   []goal       `json:"goals"`
+	Failed  []string     `json:"failed"` // measurements that did not come to an end
 	Skipped []string     `json:"skipped"`
 }
 
@@ -200,6 +201,9 @@ func (r redisReport) table(out io.Writer) error {
 	}
 	if err := t.Flush(); err != nil {
 		return err
+	}
+	for _, line := range r.Failed {
+		fmt.Fprintln(out, "failed:", line)
 	}
 	return printSkipped(out, r.Skipped)
 }

@@ -58,9 +58,10 @@ func TestGoalsCompareWhatWasMeasured(t *testing.T) {
 
 func TestTablesSayWhatIsNotKnown(t *testing.T) {
 	var out bytes.Buffer
-	r := redisReport{Work: []workRow{{System: "river", Slots: 1, rate: rate{PerSecond: 1234567, ClientCPU: 2}}}, Skipped: []string{"asynq is skipped: it is not here"}}
+	r := redisReport{Work: []workRow{{System: "river", Slots: 1, rate: rate{PerSecond: 1234567, ClientCPU: 2}}}, Failed: []string{"river, 1 slots: it broke"}, Skipped: []string{"asynq is skipped: it is not here"}}
 	require.NoError(t, r.table(&out))
 	assert.Regexp(t, `river +1 +1,234,567 +– +– +2.0`, out.String())
+	assert.Contains(t, out.String(), "failed: river, 1 slots: it broke\n")
 	assert.Contains(t, out.String(), "skipped: asynq is skipped: it is not here\n")
 
 	out.Reset()

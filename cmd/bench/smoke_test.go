@@ -55,6 +55,7 @@ func TestTheRedisQueueIsMeasured(t *testing.T) {
 			assert.Positive(t, w.OfLimit)
 		}
 	}
+	assert.Empty(t, r.Failed)
 	limit, _ := r.work(limitName, 20)
 	assert.Equal(t, 1.0, limit.OfLimit)
 	l, ok := r.latency("quiesce", 100)
