@@ -9,8 +9,9 @@
 //	peers left       --system asynq --server …   the numbers of the jobs that are still in the queue
 //	peers clients    --server … [--rounds 61]   Redis clients on the call that settles and claims
 //
-// All but work and clients print one JSON object; clients prints one for each size. work prints a line of JSON for everything that happens
-// to a job, as it happens: a process that is killed must have said what it did.
+// All but work and clients print one JSON object; clients prints one for each size. work
+// prints a line of JSON for everything that happens to a job, as it happens: a process that
+// is killed must have said what it did.
 package main
 
 import (
