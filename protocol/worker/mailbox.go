@@ -39,7 +39,6 @@ func (w *Worker) takeIn(m message) {
 				continue
 			}
 		}
-		ev.More = w.gathers && i < len(m.events)-1
 		w.stepAt(now, ev)
 	}
 	w.granted = nil

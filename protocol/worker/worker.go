@@ -37,7 +37,7 @@ type Worker struct {
 	holding map[claim]struct{}   // the newest claim of every slot
 	alarm   alarm
 	current stepping
-	gathers bool // says of an event when another is at hand; tests may forbid it
+	gathers bool // takes more for at hand until it has looked; tests may forbid it
 
 	mail    chan message
 	done    chan struct{}   // closed when Run leaves: nobody reads the mail any more
@@ -163,25 +163,36 @@ func (w *Worker) Run(ctx context.Context, signals <-chan protocol.Event) (err er
 	return nil
 }
 
-// burst is how many messages are taken in before the worker looks for signals again.
-const burst = 64
+// burst is how many messages are taken in before the worker looks for signals again, and
+// mostYields how often it lets others go first before it sends what has gathered.
+const (
+	burst      = 64
+	mostYields = 4
+)
 
 // loop feeds the machine until it is gone.
 func (w *Worker) loop(ctx context.Context, signals <-chan protocol.Event) {
-	stop := ctx.Done()
+	stop, yields := ctx.Done(), 0
 	w.step(protocol.Event{Kind: protocol.Tick})
 	for w.machine.Phase() != protocol.PhaseGone {
 		if w.takeInSome() {
 			break
 		}
 		if w.current.event.More {
-			w.step(protocol.Event{Kind: protocol.Tick}) // what was to follow was not for the machine
+			// What ends together is settled together: whoever is about to say so goes first.
+			if runtime.Gosched(); len(w.mail) > 0 && yields < mostYields {
+				yields++
+				continue
+			}
+			w.step(protocol.Event{Kind: protocol.Tick}) // nothing more is at hand
+			if w.machine.Phase() == protocol.PhaseGone {
+				break
+			}
 		}
+		yields = 0
 		w.sendOutbox()
 		select {
 		case m := <-w.mail:
-			// What ends together is settled together: whoever is about to say so goes first.
-			runtime.Gosched()
 			w.takeIn(m)
 		case ev, open := <-signals:
 			if !open {
@@ -226,7 +237,7 @@ func (w *Worker) takeInSome() (gone bool) {
 func (w *Worker) step(ev protocol.Event) { w.stepAt(w.clock.Now(), ev) }
 
 func (w *Worker) stepAt(now protocol.Instant, ev protocol.Event) {
-	ev.More = ev.More || w.gathers && len(w.mail) > 0
+	ev.More = w.gathers && ev.Kind != protocol.Tick
 	w.fx.Reset()
 	w.current = stepping{now, ev, true}
 	w.machine.Step(now, ev, w.fx)
