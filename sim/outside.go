@@ -158,29 +158,39 @@ func (o *Outside) lengthOf(seat int32, kind int, n uint64) protocol.Duration {
 	}
 }
 
-// recorded are the faults of a trace, one for each seat of the node that they hit.
+// recorded are the faults that the scenario lists and those of a trace, one for each seat of
+// the node that they hit.
 func (o *Outside) recorded(seats int) ([]SeatFault, error) {
+	var all []SeatFault
+	hit := func(f model.NodeFault) bool {
+		if f.At > protocol.Instant(o.sc.Duration) {
+			return false
+		}
+		kinds := [...]SeatFaultKind{model.NodeCrash: SeatCrash, model.NodePause: SeatPause, model.NodePartition: SeatPartition, model.NodePreempt: SeatPreempted}
+		workers := int32(o.sc.Fleet.Workers)
+		for seat := f.Node % workers; seat < int32(seats); seat += workers {
+			all = append(all, SeatFault{f.At, seat, kinds[f.Kind], f.Length})
+		}
+		return true
+	}
+	for _, f := range o.sc.Faults.At {
+		hit(f)
+	}
 	if o.sc.Faults.Trace == nil {
-		return nil, nil
+		return all, nil
 	}
 	stream, err := o.sc.Faults.Trace.Open()
 	if err != nil {
 		return nil, fmt.Errorf("sim: open the trace of faults: %w", err)
 	}
 	defer stream.Close() // it is only read
-	kinds := [...]SeatFaultKind{model.NodeCrash: SeatCrash, model.NodePause: SeatPause, model.NodePartition: SeatPartition, model.NodePreempt: SeatPreempted}
-	workers := int32(o.sc.Fleet.Workers)
-	var all []SeatFault
 	for {
 		f, ok, err := stream.Next()
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, fmt.Errorf("sim: read the trace of faults: %w", err)
-		case !ok || f.At > protocol.Instant(o.sc.Duration):
-			return all, nil
 		}
-		for seat := f.Node % workers; seat < int32(seats); seat += workers {
-			all = append(all, SeatFault{f.At, seat, kinds[f.Kind], f.Length})
+		if !ok || !hit(f) {
+			return all, nil
 		}
 	}
 }

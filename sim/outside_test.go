@@ -15,6 +15,7 @@ import (
 func stormy() *model.Scenario {
 	sc := smallFleet()
 	sc.Faults.DriftPPM, sc.Faults.Evict = 0, model.Eviction{Every: protocol.Hour, Grace: protocol.Second}
+	sc.Faults.At = []model.NodeFault{{At: protocol.Instant(protocol.Minute), Node: 14, Kind: model.NodeCrash}}
 	sc.Faults.Preempt = model.Preemption{Every: protocol.Hour, Notice: protocol.Minute}
 	return sc
 }
