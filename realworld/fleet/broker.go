@@ -9,7 +9,8 @@ import (
 )
 
 // paced is a broker as seen by workers that live in the scenario's time: what they ask it to
-// wait for is shortened, what it says it has waited is stretched.
+// wait for is shortened, what it says it has waited is stretched. It is a plain broker, as
+// that of the laboratory: settlements and claims do not travel together.
 type paced struct {
 	worker.Broker
 	speed float64
@@ -20,6 +21,13 @@ func (b paced) Claim(ctx context.Context, req worker.ClaimRequest) (worker.Claim
 	answer, err := b.Broker.Claim(ctx, req)
 	answer.Parked = time.Duration(float64(answer.Parked) * b.speed)
 	return answer, err
+}
+
+// Capabilities leave out the lease: the fleet gives it to both sides, in the time of each.
+func (b paced) Capabilities() worker.Capabilities {
+	c := b.Broker.Capabilities()
+	c.Lease = 0
+	return c
 }
 
 func (b paced) Settle(ctx context.Context, settlements []worker.Settlement) ([]protocol.Code, error) {

@@ -41,7 +41,20 @@ func (s *supervisor) stopBy(l *life, plan model.StopPlan, cause meter.Cause) {
 			}
 		})
 	}
+	if sup := &s.sc.Supervisor; sup.Tells && sup.PreStop > 0 && plan.Term != protocol.Never {
+		s.notify(l, s.clock.Now().Add(sup.Allowed())) // whatever may cut it short, nobody is told of it
+	}
 	s.at(plan.Kill, l, func() { l.kill(killed, s.clock.Now()) })
+}
+
+// notify tells a process when it will be killed.
+func (s *supervisor) notify(l *life, killAt protocol.Instant) {
+	s.told(l)
+	if l.up {
+		l.notice(killAt)
+	} else {
+		l.signal(signalOf(protocol.SIGTERM)) // nothing runs yet that could be told
+	}
 }
 
 // at does something to a process at an instant, unless it has ended by then. What is due
@@ -113,12 +126,7 @@ func (s *supervisor) takeAway(l *life, killAt protocol.Instant) {
 	} else {
 		s.stopBy(l, model.StopPlan{Term: protocol.Never, Again: protocol.Never, Kill: killAt}, meter.ByOther)
 	}
-	s.told(l)
-	if l.up {
-		l.notice(killAt)
-	} else {
-		l.signal(signalOf(protocol.SIGTERM)) // nothing runs yet that could be told
-	}
+	s.notify(l, killAt)
 }
 
 // pause makes a process stand still, unless it does already.
