@@ -87,7 +87,9 @@ func handlers(r *renderer) *worker.Mux {
 }
 
 // film draws one frame after the other. A frame that is flushed is final: its file has its
-// name, and the next execution, wherever it runs, begins with the frame after it. There is no
+// name, and the next execution, wherever it runs, goes on with the frame after it. It looks
+// all the same whether the frames before are there: SIGKILL can come between the instant at
+// which Redis has the cursor and the instant at which the file gets its name. There is no
 // checkpoint, since Run and Flush heed ctx all the time.
 func (r *renderer) film(ctx context.Context, job *worker.Job) error {
 	f, err := readFilm(job)
@@ -97,11 +99,16 @@ func (r *renderer) film(ctx context.Context, job *worker.Job) error {
 	if err := os.MkdirAll(filepath.Join(r.out, f.Name), 0o755); err != nil {
 		return err
 	}
-	for n := drawn(job.Cursor); n < f.Frames; n++ {
+	done := drawn(job.Cursor)
+	for n := range f.Frames {
+		if n < done && exists(r.frame(f, n)) {
+			continue
+		}
 		if err := r.draw(ctx, job, f, n); err != nil {
 			return err
 		}
-		if err := job.Flush(ctx, cursor(n+1)); err != nil {
+		done = max(done, n+1)
+		if err := job.Flush(ctx, cursor(done)); err != nil {
 			return err
 		}
 	}
@@ -137,6 +144,11 @@ func (r *renderer) draw(ctx context.Context, job *worker.Job, f film, n int) err
 // frame is where a frame of a film lies.
 func (r *renderer) frame(f film, n int) string {
 	return filepath.Join(r.out, f.Name, fmt.Sprintf("%04d.png", n+1))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // cursor says that so many frames are drawn.

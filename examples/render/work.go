@@ -46,7 +46,7 @@ func work(c config, handlers func(*renderer) *worker.Mux) int {
 	if err != nil {
 		return fail(err)
 	}
-	defer broker.Close()
+	// It is not closed: the exit does that, and Close would wait for a Redis that does not answer.
 	queue, err := broker.Queue(queueName)
 	if err != nil {
 		return fail(err)
