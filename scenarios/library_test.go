@@ -16,7 +16,7 @@ func TestLibraryHasTheDefaultFirst(t *testing.T) {
 	assert.Equal(t, []string{
 		"five-minute-lease",
 		"attempt-erosion", "broker-failover", "cancel-taken-for-final", "cancellation-contract",
-		"claim-after-stop", "crash-storm", "deaf-handlers", "deploys-eat-attempts", "drill",
+		"claim-after-stop", "clocks-of-workers", "crash-storm", "deaf-handlers", "deploys-eat-attempts", "drill",
 		"grace-shorter-than-job", "heartbeat-resurrects-lease", "heartbeat-stopped-at-stop", "lease-beyond-grace",
 		"lost-claim-answer", "mixed-kinds", "pause-past-lease", "poison-by-deploy",
 		"redone-effects", "release-after-takeover", "rolling-wave", "rollout-bounce",

@@ -85,6 +85,8 @@ func TestReportedFaultsAreThereUnderTheFaultySettingAndGoneUnderOurs(t *testing.
 		{"scale-in-busy-victim", "finish-only", []symptom{{"stall_seconds_mean", 400, 60}, {"killed_at_grace", 50, 0}}},
 		{"second-signal", "today", []symptom{{"stall_seconds_mean", 200, 0}, {"leaked", 80, 0}, {"reclaimed_by_expiry", 80, 0}}},
 		{"drill", "drain", []symptom{{"jobs_stuck", 100, 0}, {"stall_seconds_mean", 600, 20}}},
+		{"clocks-of-workers", "today", []symptom{
+			{"overlapping_executions", 500, 0}, {"effects_applied_twice", 200, 0}, {"stall_seconds_max", 100, 61}}},
 		{"rollout-bounce", "longest-waiting", []symptom{{"interruptions_per_job_per_deploy", 1.1, 1.05}}},
 	} {
 		t.Run(c.scenario+" under "+c.faulty, func(t *testing.T) {
