@@ -18,7 +18,7 @@ func TestLibraryHasTheDefaultFirst(t *testing.T) {
 		"attempt-erosion", "broker-failover", "cancel-taken-for-final", "cancellation-contract",
 		"claim-after-stop", "clocks-of-workers", "crash-storm", "deaf-handlers", "deploys-eat-attempts", "drill",
 		"grace-shorter-than-job", "heartbeat-resurrects-lease", "heartbeat-stopped-at-stop", "lease-beyond-grace",
-		"lost-claim-answer", "mixed-kinds", "pause-past-lease", "poison-by-deploy",
+		"lost-claim-answer", "mixed-kinds", "parent-leaves-first", "pause-past-lease", "poison-by-deploy",
 		"redone-effects", "release-after-takeover", "rolling-wave", "rollout-bounce",
 		"scale-in-busy-victim", "second-signal", "settle-under-cancelled-context", "small-fleet", "spot-preemption",
 		"supervisor-shortens-grace", "three-minute-render", "two-loads", "unknown-kind-dropped",

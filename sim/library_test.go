@@ -142,6 +142,23 @@ func TestAGraceThatNobodyToldOfIsKeptByNoWayOfWaiting(t *testing.T) {
 	}
 }
 
+// TestAParentThatLeavesFirstVoidsTheDrainOfItsChildren, and what helps: to be faster than it, or
+// that it waits.
+func TestAParentThatLeavesFirstVoidsTheDrainOfItsChildren(t *testing.T) {
+	const scenario = "parent-leaves-first"
+	for _, waits := range []string{"finish-only", "hybrid"} {
+		got := measured(t, scenario, waits)
+		assert.Greater(t, got["killed_at_grace"], 50.0, waits)
+		assert.Greater(t, got["stall_seconds_mean"], 200.0, waits)
+		assert.Zero(t, got["jobs_lost"]+got["jobs_stuck"]+got["effects_applied_twice"], waits)
+	}
+	stays := func(sc *model.Scenario) { sc.Faults.Liveness = 0 }
+	for name, got := range map[string]map[string]float64{"release-now": measured(t, scenario, "release-now"), "hybrid, waited for": measured(t, scenario, "hybrid", stays)} {
+		assert.Zero(t, got["killed_at_grace"], name)
+		assert.Less(t, got["stall_seconds_max"], 5.0, name)
+	}
+}
+
 // TestALaterSecondSignalHurriesAndHandsBack: a supervisor that means it is obeyed, at no loss.
 func TestALaterSecondSignalHurriesAndHandsBack(t *testing.T) {
 	later := func(sc *model.Scenario) { sc.Supervisor.Repeat = 5 * protocol.Second }
