@@ -125,6 +125,9 @@ type JobRow struct {
 	leased     bool // in the list of leases
 }
 
+// Leased reports whether the end of the row's lease will be noticed.
+func (r *JobRow) Leased() bool { return r.leased }
+
 // Broker is the reference broker of one queue: pure, on its own clock, which is the now of
 // its calls. It is the specification that real brokers are compared with.
 type Broker struct {

@@ -1,6 +1,9 @@
 package model
 
-import "github.com/quiesce/quiesce/protocol"
+import (
+	"github.com/quiesce/quiesce/internal/deviation"
+	"github.com/quiesce/quiesce/protocol"
+)
 
 // change is what a job's row was before a write; known is false before its Enqueue.
 type change struct {
@@ -76,6 +79,10 @@ func (b *Broker) rebuild() {
 		case JobReady:
 			b.returned.push(job)
 		case JobClaimed:
+			if b.cfg.Deviations.Has(deviation.LeasesForgotten) {
+				row.Lease = protocol.Never // until the next renewal, if there is one
+				return
+			}
 			b.lease(job, row, row.Lease)
 		case JobDelayed:
 			b.delayed.push(dueJob{row.Due, job})

@@ -317,7 +317,7 @@ func (w *World) finish() *meter.Row {
 			Known:   w.preset.Rescue != model.LostWithHolder || !claimed || alive,
 			Claimed: claimed,
 			Alive:   alive,
-			Rescued: w.preset.Rescue != model.NoRescue,
+			Rescued: w.preset.Rescue != model.NoRescue && r.Leased(),
 			Cause:   w.causeOfSilence(r.Owner.Seat, r.Owner.Nonce),
 		}, max(live[job], protocol.Duration(r.Cursor))
 	})

@@ -57,6 +57,7 @@ const (
 	BouncesJobs          // section 6.8 (broker): hands a job that came back to whoever waits longest, old or new
 	WorkersClock         // section 6.1 (broker): a renewal extends the lease from the worker's own time
 	TokenForgotten       // section 6.7 (broker): counts tokens from the job's record alone
+	LeasesForgotten      // section 6.7 (broker): a failover loses every lease and keeps the claims
 
 	count
 )
@@ -79,6 +80,7 @@ var names = [count]string{
 	AttemptAtClaim: "attempt-at-claim", WorkersClock: "workers-clock",
 	UnknownDropped: "unknown-dropped", InterruptionCancels: "interruption-cancels",
 	BouncesJobs: "bounces-jobs", GoingUnsaid: "going-unsaid", TokenForgotten: "token-forgotten",
+	LeasesForgotten: "leases-forgotten",
 }
 
 // String returns the name used in reports.

@@ -123,6 +123,7 @@ var refuted = []struct {
 // unfit are deviations that no world here can show, and why.
 var unfit = map[deviation.ID]string{
 	deviation.TokenForgotten:  "the broker of a search does not fail over",
+	deviation.LeasesForgotten: "the broker of a search does not fail over",
 	deviation.ReadThenRelease: "it reads the clock in tokens, and a search keeps their ranks",
 	deviation.WorkersClock:    "all clocks of a search agree",
 }

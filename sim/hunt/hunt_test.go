@@ -71,6 +71,7 @@ var caughtBy = map[string]invariant.ID{
 	"late-claim-run":          invariant.NoStartAfterStop,
 	"lease-from-reply":        invariant.ToldBeforeLeaseEnds,
 	"lease-from-retry":        invariant.ToldBeforeLeaseEnds,
+	"leases-forgotten":        invariant.DoneAfterFaults,
 	"ledger-omits-left":       invariant.LedgerComplete,
 	"never-distrusts":         invariant.ToldBeforeLeaseEnds,
 	"never-softens":           invariant.ToldSoftly,

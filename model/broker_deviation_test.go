@@ -1,0 +1,33 @@
+package model
+
+import (
+	"testing"
+
+	"github.com/quiesce/quiesce/internal/deviation"
+	"github.com/quiesce/quiesce/protocol"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func deviant(id deviation.ID) func(*BrokerConfig) {
+	return func(c *BrokerConfig) { c.Deviations = deviation.Of(id) }
+}
+
+func TestABrokerThatForgetsLeasesFreesNoneOfTheDead(t *testing.T) {
+	s := tell(t, journal, deviant(deviation.LeasesForgotten))
+	s.job()
+	s.job()
+	a, b := s.worker(0, 1), s.worker(1, 1)
+	lives := a.take()
+	b.take()
+	s.forget(0)
+	s.at(second)
+	require.Equal(t, protocol.OK, a.renew(lives), "who lives puts it back")
+	s.at(protocol.Hour)
+	s.tick()
+	s.worker(2, 1).ask(1)
+	assert.Len(t, s.facts(LeaseRanOut), 0)
+	row := s.row(2)
+	assert.Equal(t, JobClaimed, row.State, "nothing frees it")
+	assert.False(t, row.Leased())
+}
