@@ -31,3 +31,18 @@ func TestABrokerThatForgetsLeasesFreesNoneOfTheDead(t *testing.T) {
 	assert.Equal(t, JobClaimed, row.State, "nothing frees it")
 	assert.False(t, row.Leased())
 }
+
+func TestWhereAReleaseTakesTwoStepsAJobIsNobodysBetweenThem(t *testing.T) {
+	s := tell(t, deviant(deviation.ReleaseInTwoSteps))
+	s.job()
+	s.job()
+	a := s.worker(0, 1)
+	given := a.ask(2)
+	require.Equal(t, protocol.Unknown, a.release(given[0], protocol.BecauseDrain, 0))
+	require.Equal(t, protocol.Unknown, a.release(given[1], protocol.BecauseDrain, 0))
+	require.Equal(t, protocol.OK, a.release(given[1], protocol.BecauseDrain, 0))
+	s.at(protocol.Hour)
+	s.tick()
+	assert.Equal(t, JobClaimed, s.row(1).State)
+	assert.Equal(t, JobReady, s.row(2).State)
+}

@@ -76,6 +76,12 @@ func (b *Broker) settle(now protocol.Instant, req Request, out *Outbox) {
 	if b.cfg.Deviations.Has(deviation.ReadThenRelease) && code == protocol.Stale && row != nil && row.readBefore(e) {
 		code = protocol.OK
 	}
+	if b.cfg.Deviations.Has(deviation.ReleaseInTwoSteps) && code == protocol.OK && e.Verb == protocol.Release && row.leased {
+		b.record(now, e.Job, row)
+		b.unlease(row)
+		row.Lease = now
+		code = protocol.Unknown // so that its worker comes back for the second step
+	}
 	switch {
 	case code == protocol.Expired && row.State.Terminal() && (e.Verb != protocol.Ack || row.State == JobCancelledByOperator):
 		code = protocol.Closed // expiry ended the job, or an operator did: only finished work brings it back

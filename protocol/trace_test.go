@@ -57,7 +57,7 @@ func TestGoldenTraces(t *testing.T) {
 func TestEveryMachineDeviationChangesItsGoldenTrace(t *testing.T) {
 	exempt := []deviation.ID{ // the broker reads these
 		deviation.SettleUnfenced, deviation.RenewResurrects, deviation.TokenForgotten, deviation.BouncesJobs,
-		deviation.ReadThenRelease, deviation.AttemptAtClaim, deviation.WorkersClock,
+		deviation.ReadThenRelease, deviation.AttemptAtClaim, deviation.WorkersClock, deviation.ReleaseInTwoSteps,
 		deviation.LeasesForgotten,
 	}
 	rules := map[deviation.ID]int{

@@ -30,6 +30,7 @@ const (
 	SettleUnfenced       // rule 6 (broker): settles by job, without comparing the token
 	ReadThenRelease      // rule 6 (broker): releases by job once it has read that the worker holds it, and somebody else may by then
 	RenewResurrects      // rule 6 (broker): a renewal after a release brings the lease back
+	ReleaseInTwoSteps    // rule 6 (broker): a release ends the lease, and only its repeat makes the job claimable
 	ReleaseBeforeUndo    // rule 7: hands the job back while its partial work still lies there
 	UndoSkipped          // rule 7: hands the job back and leaves its partial work where it lies
 	SharedUndoAfterLoss  // rule 7: undoes under shared names although another may hold the job
@@ -80,7 +81,7 @@ var names = [count]string{
 	AttemptAtClaim: "attempt-at-claim", WorkersClock: "workers-clock",
 	UnknownDropped: "unknown-dropped", InterruptionCancels: "interruption-cancels",
 	BouncesJobs: "bounces-jobs", GoingUnsaid: "going-unsaid", TokenForgotten: "token-forgotten",
-	LeasesForgotten: "leases-forgotten",
+	ReleaseInTwoSteps: "release-in-two-steps", LeasesForgotten: "leases-forgotten",
 }
 
 // String returns the name used in reports.

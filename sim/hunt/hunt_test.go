@@ -80,6 +80,7 @@ var caughtBy = map[string]invariant.ID{
 	"read-then-release":       invariant.NoStaleEffect,
 	"release-before-return":   invariant.SettledAfterReturn,
 	"release-before-undo":     invariant.UndoBeforeRelease,
+	"release-in-two-steps":    invariant.DoneAfterFaults,
 	"renew-resurrects":        invariant.ClaimEndsOnce,
 	"runs-beside-zombie":      invariant.NotBesideItself,
 	"runs-unknown-version":    invariant.UnderstoodOnly,
