@@ -46,3 +46,32 @@ func TestWhereAReleaseTakesTwoStepsAJobIsNobodysBetweenThem(t *testing.T) {
 	assert.Equal(t, JobClaimed, s.row(1).State)
 	assert.Equal(t, JobReady, s.row(2).State)
 }
+
+func TestASweepThatTakesNewcomersFreesWhatWasNeverRenewed(t *testing.T) {
+	s := tell(t, sweeping(10*second, 0), deviant(deviation.SweepsNewcomers))
+	s.job()
+	s.job()
+	a := s.worker(0, 1)
+	s.at(second)
+	given := a.ask(2)
+	s.at(5 * second)
+	require.Equal(t, protocol.OK, a.renew(given[0]))
+	s.at(10 * second)
+	s.tick()
+	assert.Equal(t, JobClaimed, s.row(1).State)
+	assert.Equal(t, JobReady, s.row(2).State)
+}
+
+func TestASweepThatDropsTheRestLosesAllButTheFirst(t *testing.T) {
+	s := tell(t, sweeping(minute, 0), deviant(deviation.SweepDropsRest))
+	for range 3 {
+		s.job()
+	}
+	s.worker(0, 1).ask(2)
+	s.worker(1, 1).ask(1)
+	s.at(minute)
+	s.tick()
+	assert.Equal(t, JobReady, s.row(1).State)
+	assert.Nil(t, s.b.Job(2), "it went with its owner")
+	assert.Equal(t, JobReady, s.row(3).State, "another's")
+}

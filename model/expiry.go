@@ -1,6 +1,9 @@
 package model
 
-import "github.com/quiesce/quiesce/protocol"
+import (
+	"github.com/quiesce/quiesce/internal/deviation"
+	"github.com/quiesce/quiesce/protocol"
+)
 
 // Deadline returns when the broker next has something to do by itself: only while somebody
 // waits does it matter that a job became claimable, so leases of an idle queue cost nothing.
@@ -97,13 +100,48 @@ func (b *Broker) wake(now protocol.Instant, out *Outbox) {
 
 // sweep frees every claim whose lease ran out more than the slack ago.
 func (b *Broker) sweep(now protocol.Instant, out *Outbox) {
+	if b.cfg.Deviations.Has(deviation.SweepsNewcomers) {
+		b.sweepNewcomers(now, out)
+	}
 	for b.leases.head != 0 {
 		job := b.leases.head
 		row := b.Job(job)
 		if row.Lease.Add(b.cfg.SweepSlack) > now {
 			return
 		}
+		owner := row.Owner
 		b.expire(now, job, row, out)
+		if b.cfg.Deviations.Has(deviation.SweepDropsRest) {
+			b.dropClaims(now, owner)
+		}
+	}
+}
+
+// sweepNewcomers frees every claim that its holder has not renewed yet: a token tells when it
+// was granted. What is granted meanwhile has a whole lease before it and is left alone.
+func (b *Broker) sweepNewcomers(now protocol.Instant, out *Outbox) {
+	for job := b.leases.head; job != 0; {
+		row := b.Job(job)
+		next := row.next
+		since := row.Lease.Add(-b.cfg.Lease)
+		if since < now && row.Token == protocol.Token(since/protocol.Instant(protocol.Microsecond)) {
+			b.expire(now, job, row, out)
+		}
+		job = next
+	}
+}
+
+// dropClaims deletes the jobs that a life of a worker still holds.
+func (b *Broker) dropClaims(now protocol.Instant, owner Member) {
+	for job := b.leases.head; job != 0; {
+		row := b.Job(job)
+		next := row.next
+		if row.Owner == owner {
+			b.record(now, job, row)
+			b.unlease(row)
+			b.jobs.Drop(uint64(job))
+		}
+		job = next
 	}
 }
 

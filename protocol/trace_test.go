@@ -58,7 +58,7 @@ func TestEveryMachineDeviationChangesItsGoldenTrace(t *testing.T) {
 	exempt := []deviation.ID{ // the broker reads these
 		deviation.SettleUnfenced, deviation.RenewResurrects, deviation.TokenForgotten, deviation.BouncesJobs,
 		deviation.ReadThenRelease, deviation.AttemptAtClaim, deviation.WorkersClock, deviation.ReleaseInTwoSteps,
-		deviation.LeasesForgotten,
+		deviation.LeasesForgotten, deviation.SweepsNewcomers, deviation.SweepDropsRest,
 	}
 	rules := map[deviation.ID]int{
 		deviation.ClaimsAfterStop: 1, deviation.AnyAnswerCounts: 2, deviation.LateClaimDropped: 2,

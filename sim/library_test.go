@@ -89,6 +89,9 @@ func TestReportedFaultsAreThereUnderTheFaultySettingAndGoneUnderOurs(t *testing.
 			{"overlapping_executions", 500, 0}, {"effects_applied_twice", 200, 0}, {"stall_seconds_max", 100, 61}}},
 		{"leases-forgotten", "today", []symptom{{"jobs_stuck", 100, 0}, {"stall_seconds_max", 10000, 600}}},
 		{"release-in-two-steps", "today", []symptom{{"jobs_stuck", 50, 0}, {"stall_seconds_max", 3600, 75}}},
+		{"reaper-drops-the-rest", "today", []symptom{{"jobs_lost", 50, 0}}},
+		{"reaper-takes-newcomers", "today", []symptom{
+			{"overlapping_executions", 500, 0}, {"effects_applied_twice", 50, 0}, {"reclaimed_by_expiry", 500, 0}}},
 		{"rollout-bounce", "longest-waiting", []symptom{{"interruptions_per_job_per_deploy", 1.1, 1.05}}},
 	} {
 		t.Run(c.scenario+" under "+c.faulty, func(t *testing.T) {

@@ -59,6 +59,8 @@ const (
 	WorkersClock         // section 6.1 (broker): a renewal extends the lease from the worker's own time
 	TokenForgotten       // section 6.7 (broker): counts tokens from the job's record alone
 	LeasesForgotten      // section 6.7 (broker): a failover loses every lease and keeps the claims
+	SweepsNewcomers      // section 6.1 (broker): the sweep takes a claim that was never renewed for one of the dead
+	SweepDropsRest       // section 6.1 (broker): the sweep frees one claim of an owner and drops the others with it
 
 	count
 )
@@ -82,6 +84,7 @@ var names = [count]string{
 	UnknownDropped: "unknown-dropped", InterruptionCancels: "interruption-cancels",
 	BouncesJobs: "bounces-jobs", GoingUnsaid: "going-unsaid", TokenForgotten: "token-forgotten",
 	ReleaseInTwoSteps: "release-in-two-steps", LeasesForgotten: "leases-forgotten",
+	SweepsNewcomers: "sweeps-newcomers", SweepDropsRest: "sweep-drops-rest",
 }
 
 // String returns the name used in reports.

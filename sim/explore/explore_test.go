@@ -125,6 +125,8 @@ var refuted = []struct {
 var unfit = map[deviation.ID]string{
 	deviation.TokenForgotten:  "the broker of a search does not fail over",
 	deviation.LeasesForgotten: "the broker of a search does not fail over",
+	deviation.SweepsNewcomers: "the broker of a search frees by expiry",
+	deviation.SweepDropsRest:  "the broker of a search frees by expiry",
 	deviation.ReadThenRelease: "it reads the clock in tokens, and a search keeps their ranks",
 	deviation.WorkersClock:    "all clocks of a search agree",
 }

@@ -89,6 +89,8 @@ var caughtBy = map[string]invariant.ID{
 	"settle-unfenced":         invariant.NoStaleEffect,
 	"settles-once":            invariant.SettledUntilAnswered,
 	"shared-undo-after-loss":  invariant.SharedUndoWhileHeld,
+	"sweep-drops-rest":        invariant.NoJobLost,
+	"sweeps-newcomers":        invariant.OneOpenClaim,
 	"token-forgotten":         invariant.TokensGrow,
 	"undo-skipped":            invariant.ResourcesFreed,
 	"unknown-dropped":         invariant.NoGrantDropped,
