@@ -109,6 +109,7 @@ func (m *Machine) onStopAgain(now Instant, ev Event, fx *Effects) {
 		m.exitAtOnce(now, fx)
 	case nth == 2 && ev.Signal != SIGINT && m.deviates(deviation.SecondSignalKills):
 		m.exitAtOnce(now, fx)
+	case nth == 2 && m.phase == PhaseDraining && m.deviates(deviation.EscalationWaits):
 	case nth == 2:
 		m.hurry(now, fx)
 	}

@@ -16,7 +16,7 @@ func TestLibraryHasTheDefaultFirst(t *testing.T) {
 	assert.Equal(t, []string{
 		"five-minute-lease",
 		"attempt-erosion", "broker-failover", "cancel-taken-for-final", "cancellation-contract",
-		"claim-after-stop", "clocks-of-workers", "crash-storm", "deaf-handlers", "deploys-eat-attempts", "drill",
+		"claim-after-stop", "clocks-of-workers", "crash-storm", "deaf-handlers", "deploys-eat-attempts", "drill", "escalation-waits",
 		"grace-shorter-than-job", "heartbeat-resurrects-lease", "heartbeat-stopped-at-stop", "lease-beyond-grace", "leases-forgotten",
 		"lost-claim-answer", "mixed-kinds", "parent-leaves-first", "pause-past-lease", "poison-by-deploy",
 		"reaper-drops-the-rest", "reaper-takes-newcomers", "redone-effects", "release-after-takeover", "release-in-two-steps", "rolling-wave", "rollout-bounce",

@@ -87,6 +87,7 @@ func TestReportedFaultsAreThereUnderTheFaultySettingAndGoneUnderOurs(t *testing.
 		{"drill", "drain", []symptom{{"jobs_stuck", 100, 0}, {"stall_seconds_mean", 600, 20}}},
 		{"clocks-of-workers", "today", []symptom{
 			{"overlapping_executions", 500, 0}, {"effects_applied_twice", 200, 0}, {"stall_seconds_max", 100, 61}}},
+		{"escalation-waits", "today", []symptom{{"exit_seconds_p99", 500, 11}}},
 		{"leases-forgotten", "today", []symptom{{"jobs_stuck", 100, 0}, {"stall_seconds_max", 10000, 600}}},
 		{"release-in-two-steps", "today", []symptom{{"jobs_stuck", 50, 0}, {"stall_seconds_max", 3600, 75}}},
 		{"reaper-drops-the-rest", "today", []symptom{{"jobs_lost", 50, 0}}},

@@ -44,6 +44,7 @@ const (
 	SettlesOnce          // rule 11: sends the settling once and never again
 	SettleUnderWork      // rule 11: settles in the context that the stop cancels, so nothing is settled after it
 	SecondSignalKills    // rule 13: exits at the second SIGTERM, be it an instant after the first, although platforms repeat it
+	EscalationWaits      // rule 13: obeys the second signal only once what the first began is over
 	NoticeCountsAsSignal // rule 13: the SIGTERM after a preStop notice hurries
 	RunsUnknownVersion   // rule 14: runs a payload version it does not understand
 	UnknownDropped       // rule 14: forgets a job that it does not understand, and keeps the claim
@@ -83,7 +84,7 @@ var names = [count]string{
 	AttemptAtClaim: "attempt-at-claim", WorkersClock: "workers-clock",
 	UnknownDropped: "unknown-dropped", InterruptionCancels: "interruption-cancels",
 	BouncesJobs: "bounces-jobs", GoingUnsaid: "going-unsaid", TokenForgotten: "token-forgotten",
-	ReleaseInTwoSteps: "release-in-two-steps", LeasesForgotten: "leases-forgotten",
+	EscalationWaits: "escalation-waits", ReleaseInTwoSteps: "release-in-two-steps", LeasesForgotten: "leases-forgotten",
 	SweepsNewcomers: "sweeps-newcomers", SweepDropsRest: "sweep-drops-rest",
 }
 

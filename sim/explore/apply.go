@@ -183,13 +183,17 @@ func (e *engine) hear(st *state, i int, n Nudge) {
 	}
 	switch n {
 	case Term, Int:
-		w.hurried = w.hurried || again && w.signalled
+		repeated := again && w.signalled
+		w.hurried = w.hurried || repeated
 		w.signalled = true
 		signal := protocol.SIGTERM
 		if n == Int {
 			signal = protocol.SIGINT
 		}
-		e.step(st, i, protocol.StopBySignal(signal, protocol.Never)) // a signal does not say when SIGKILL comes
+		e.step(st, i, protocol.StopBySignal(signal, protocol.Never))        // a signal does not say when SIGKILL comes
+		if repeated && n == Int && e.world.scriptHas(w.script, Term) == 0 { // each SIGINT counts, however soon it comes
+			e.watchHurry(st, i)
+		}
 	case Notice:
 		e.step(st, i, protocol.StopFrom(protocol.FromNotice, w.killAt))
 	case Context:

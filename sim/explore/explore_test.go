@@ -106,6 +106,7 @@ var refuted = []struct {
 	{deviation.SettlesOnce, "progress", "done-after-faults", 4},
 	{deviation.SettleUnderWork, "limits", "settled-until-answered", 12},
 	{deviation.SecondSignalKills, "returns", "escalates-by-repeat", 2},
+	{deviation.EscalationWaits, "signals", "escalates-by-repeat", 6},
 	{deviation.ReleaseInTwoSteps, "returns", "settled-until-answered", 16},
 	{deviation.NoticeCountsAsSignal, "signals", "escalates-by-repeat", 6},
 	{deviation.RunsUnknownVersion, "foreign", "understood-only", 7},

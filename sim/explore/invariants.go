@@ -87,6 +87,16 @@ func (e *engine) watchCancel(st *state, i int, f *protocol.Effect) {
 	}
 }
 
+// watchHurry looks at what a signal that came again did: whoever sends it means what runs.
+func (e *engine) watchHurry(st *state, i int) {
+	w := &st.workers[i]
+	for k := range w.hands {
+		if h := &w.hands[k]; !w.dead && h.state == working {
+			st.breaks(invariant.EscalatesByRepeat, "worker %d was sent SIGINT again and lets job %d go on", i, h.job)
+		}
+	}
+}
+
 // watchSettle looks at how a claim ends when it is first said.
 func (e *engine) watchSettle(st *state, i int, f *protocol.Effect) {
 	h := &st.workers[i].hands[f.Slot]

@@ -61,6 +61,7 @@ var caughtBy = map[string]invariant.ID{
 	"claims-after-stop":       invariant.StopClaiming,
 	"commits-before-saved":    invariant.SavedBeforeCommit,
 	"deadline-constant":       invariant.ExitBeforeKill,
+	"escalation-waits":        invariant.EscalatesByRepeat,
 	"going-unsaid":            invariant.DrainSpendsNoBudget,
 	"heartbeat-stops-at-stop": invariant.LeaseKeptWhileHandled,
 	"heartbeat-under-work":    invariant.LeaseKeptWhileHandled,

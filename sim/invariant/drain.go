@@ -107,6 +107,16 @@ func (c *Checker) toldSoftly(seat int32) {
 	}
 }
 
+// toldToHurry watches the second of a signal: whoever sends it means what runs. (escalates-by-repeat)
+func (c *Checker) toldToHurry(seat int32) {
+	all := c.slotsOf(seat)
+	for i := range all {
+		if s := &all[i]; s.runs && c.must(EscalatesByRepeat, s.told) {
+			c.breaks(EscalatesByRepeat, s.job, seat, "worker %d was sent %v for the second time and lets job %d go on", seat, c.event.Signal, s.job)
+		}
+	}
+}
+
 // line watches the ledger. (ledger-complete)
 func (c *Checker) line(seat int32, p *process, e *protocol.Effect) {
 	if !p.ledger {

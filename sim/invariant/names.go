@@ -71,7 +71,7 @@ var table = [Count]entry{
 	LeaseKeptWhileHandled: {"lease-kept-while-handled", 9, "while a handler runs in a process that is scheduled, and renewals are answered in time, its lease does not run out"},
 	ToldBeforeLeaseEnds:   {"told-before-lease-ends", 10, "a handler in a process that is scheduled is told before its lease runs out"},
 	SettledUntilAnswered:  {"settled-until-answered", 11, "how a claim ends is sent, and sent again, until it is answered"},
-	EscalatesByRepeat:     {"escalates-by-repeat", 13, "only the repeat of an OS signal hurries or exits at once"},
+	EscalatesByRepeat:     {"escalates-by-repeat", 13, "the repeat of an OS signal hurries whatever runs, and nothing else hurries or exits at once"},
 	UnderstoodOnly:        {"understood-only", 14, "no handler is started for a payload version outside of what is understood"},
 	SavedBeforeCommit:     {"saved-before-commit", 16, "a segment is closed only when the broker has its cursor"},
 	ToldSoftly:            {"told-softly", 17, "a handler that runs at the stop is told softly first"},

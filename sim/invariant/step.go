@@ -154,6 +154,9 @@ func (c *Checker) Stepped(seat int32) {
 			}
 			c.toldSoftly(seat)
 		}
+		if c.event.Source == protocol.FromSignal && p.nth == 2 {
+			c.toldToHurry(seat)
+		}
 	}
 }
 
