@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"strconv"
@@ -63,8 +65,8 @@ breaks one rule on purpose, to see it caught. How to read it: docs/exploring.md`
 	f.BoolVar(&x.symmetry, "symmetry", true, "take states for one that differ in names alone")
 	f.BoolVar(&x.partial, "por", true, "try one order of steps that commute and that nobody sees")
 	f.BoolVar(&x.cycles, "cycles", false, "look for fair cycles, too; only in worlds of a few million transitions")
-	f.Var(atLeastFlag(&x.lanes, 1, "parts that are searched at once"), "workers", "parts that are searched at once (default: one per core)")
-	f.Var(atLeastFlag(&x.most, 1, "states"), "max-states", "give up when so many states were seen (default: never)")
+	f.Var(countFlag(&x.lanes, mostLanes, "parts that are searched at once"), "workers", "parts that are searched at once (default: one per core)")
+	f.Var(countFlag(&x.most, math.MaxInt, "states"), "max-states", "give up when so many states were seen (default: never)")
 	return cmd
 }
 
@@ -103,12 +105,19 @@ func deviationFlag(to *deviation.ID) *value {
 	}}
 }
 
-// atLeastFlag is a whole number that is not too small.
-func atLeastFlag(to *int, least int, what string) *value {
+// mostLanes is more parts than there are cores to search them on. Each holds memory of its own
+// for each other one, so that a slip of the finger would take all there is.
+const mostLanes = 256
+
+// countFlag is a whole number from 1 to most.
+func countFlag(to *int, most int, what string) *value {
 	return &value{kind: "N", set: func(s string) error {
 		n, err := strconv.Atoi(s)
-		if err != nil || n < least {
-			return fmt.Errorf("is not a number of %s; write a whole number from %d on", what, least)
+		switch {
+		case err != nil && !errors.Is(err, strconv.ErrRange) || n < 1:
+			return fmt.Errorf("is not a number of %s; write a whole number from 1 on", what)
+		case n > most || err != nil:
+			return fmt.Errorf("are more %s than there can be; write at most %d", what, most)
 		}
 		*to = n
 		return nil

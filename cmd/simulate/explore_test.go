@@ -61,6 +61,9 @@ func TestExploreRefusesWhatItCannotDo(t *testing.T) {
 		{"explore takes one world, and there are two", []string{"explore", "fair", "--world", "zombie"}},
 		{"--deviation settle-once: is not a deviation; did you mean settles-once?", []string{"explore", "--deviation", "settle-once"}},
 		{"--max-states 0: is not a number of states", []string{"explore", "--max-states", "0"}},
+		{"--workers 0: is not a number of parts", []string{"explore", "--workers", "0"}},
+		{"--workers 100000000: are more parts that are searched at once than there can be; write at most 256", []string{"explore", "--workers", "100000000"}},
+		{"--workers 99999999999999999999: are more parts", []string{"explore", "--workers", "99999999999999999999"}},
 		{"--workers many: is not a number of parts", []string{"explore", "--workers", "many"}},
 	} {
 		r := invoke(t.Context(), c.args...)

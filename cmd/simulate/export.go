@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -64,6 +65,10 @@ func (e *export) check(cmd *cobra.Command, s *selection) error {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			return misuse("%s is a folder; name a file in it, such as %s", path, filepath.Join(path, "run.json"))
 		}
+		// What is looked at is often all that is left of an incident.
+		if record.Is(path) || slices.ContainsFunc(cmd.Flags().Args(), func(arg string) bool { return sameFile(arg, path) }) {
+			return misuse("%s is a recording or what would be drawn, and would be overwritten; name another file", path)
+		}
 		probe, err := os.CreateTemp(filepath.Dir(path), ".simulate-*")
 		if err != nil {
 			return fileError(path, err)
@@ -73,6 +78,16 @@ func (e *export) check(cmd *cobra.Command, s *selection) error {
 		}
 	}
 	return nil
+}
+
+// sameFile reports whether two paths lead to one file.
+func sameFile(a, b string) bool {
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
 }
 
 func fileError(path string, err error) error {

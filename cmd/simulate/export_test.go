@@ -258,6 +258,33 @@ func TestADivergenceIsDrawnUpToIt(t *testing.T) {
 	assert.Equal(t, 1, countOf(readTrace(t, path), "X", "running"))
 }
 
+// A slip of the completion must not cost the recording of an incident, or a finding.
+func TestWhatIsLookedAtIsNotOverwritten(t *testing.T) {
+	i := drained(t)
+	segments, err := filepath.Glob(filepath.Join(i.dir, "*"+record.Suffix))
+	require.NoError(t, err)
+	require.NotEmpty(t, segments)
+	scenario := filepath.Join(t.TempDir(), "finding.yaml")
+	text, err := os.ReadFile(tiny)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(scenario, text, 0o644))
+	for _, c := range []struct{ read, write string }{
+		{segments[0], segments[0]},
+		{i.dir, segments[0]},
+		{tiny, segments[0]},
+		{scenario, scenario},
+	} {
+		before, err := os.ReadFile(c.write)
+		require.NoError(t, err)
+		r := invoke(t.Context(), "replay", c.read, "--html", c.write)
+		assert.Equal(t, exitMisuse, r.status)
+		assert.Contains(t, r.stderr, c.write+" is a recording or what would be drawn, and would be overwritten; name another file")
+		after, err := os.ReadFile(c.write)
+		require.NoError(t, err)
+		assert.Equal(t, before, after)
+	}
+}
+
 func TestFilesThatCannotBeDrawnAreRefused(t *testing.T) {
 	dir := t.TempDir()
 	page := filepath.Join(dir, "run.html")

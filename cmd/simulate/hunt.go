@@ -52,7 +52,7 @@ What was found before is tried first: every scenario file in --findings.`,
   simulate hunt --for 10m
   simulate hunt --mutant settle-unfenced
   simulate replay findings/no-stale-effect-0.yaml`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.hunt(cmd, &h) },
 	}
 	f := cmd.Flags()

@@ -46,6 +46,8 @@ func TestRefusals(t *testing.T) {
 		{"misspelt scenario to show", "scenarios show rolling-wav", "rolling-wave"},
 		{"show nothing", "scenarios show", "takes the name of one scenario"},
 		{"argument of version", "version 2", "takes no argument"},
+		{"argument of hunt", "hunt five-minute-lease", "takes no argument; leave five-minute-lease out"},
+		{"argument of selftest", "selftest settles-once", "takes no argument; leave settles-once out"},
 		{"two scenarios", "compare rolling-wave crash-storm", "takes one scenario"},
 		{"scenario and trace", "compare rolling-wave --jobs x.csv", "give either the scenario or the files"},
 		{"select without manifest", "compare --select Deployment/web", "add --manifest FILE"},

@@ -58,7 +58,7 @@ survives, or a canary that lives, is a hole in the checking: exit status 1.`,
 		Example: `  simulate selftest
   simulate selftest --format json
   simulate hunt --mutant settle-unfenced`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.selftest(cmd.Context(), &s) },
 	}
 	f := cmd.Flags()
