@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/redis/rueidis"
 
@@ -121,8 +122,23 @@ func (b *Broker) openQueue(ctx context.Context, cfg QueueConfig) error {
 	return nil
 }
 
-// Close ends the connections. Calls that are out end with an error.
-func (b *Broker) Close() { b.client.Close() }
+// longestClose bounds Close: the client says goodbye to each server and waits for its answer,
+// which a silent one keeps for seconds that a short grace does not have.
+const longestClose = 100 * time.Millisecond
+
+// Close ends the connections, and does not wait for a server that is silent. Calls that are out
+// end with an error.
+func (b *Broker) Close() {
+	closed := make(chan struct{})
+	go func() {
+		b.client.Close()
+		close(closed)
+	}()
+	select {
+	case <-closed:
+	case <-time.After(longestClose):
+	}
+}
 
 // Capabilities are all there are. The lease is known when all queues have the same.
 func (b *Broker) Capabilities() worker.Capabilities {

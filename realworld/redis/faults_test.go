@@ -313,3 +313,15 @@ func (l *ledger) Step(_ protocol.Instant, _ protocol.Event, effects []protocol.E
 func (*ledger) Begin(worker.Setup, worker.State) {}
 func (*ledger) Executed(worker.Execution)        {}
 func (*ledger) End(worker.Ending)                {}
+
+// A process at the end of its grace has no seconds for a server that does not say goodbye.
+func TestCloseDoesNotWaitForASilentServer(t *testing.T) {
+	server := ownServer(t)
+	p := newProxy(t, server.Socket())
+	f := newFixture(t, on("unix://"+p.socket))
+	f.enqueue(1)
+	p.hush()
+	began := time.Now()
+	f.Close()
+	assert.Less(t, time.Since(began), time.Second, "the client waits for two")
+}
