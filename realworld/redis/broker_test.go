@@ -100,12 +100,15 @@ func TestAWaitingClaimIsWoken(t *testing.T) {
 	assert.Equal(t, keys[0], f.soon(got))
 }
 
-// claimSoon claims in a goroutine and waits for a job longer than any test does.
+// claimSoon claims in a goroutine and waits for a job longer than any test does. Its context
+// has a deadline, as those of workers do.
 func (f *fixture) claimSoon(inc uint64, want int, kinds ...worker.KindVersions) <-chan []worker.Grant {
 	got := make(chan []worker.Grant, 1)
 	req := f.request(inc, want, time.Hour, kinds...)
 	go func() {
-		if a, err := f.Claim(f.t.Context(), req); err == nil {
+		ctx, cancel := context.WithTimeout(f.t.Context(), 2*time.Hour)
+		defer cancel()
+		if a, err := f.Claim(ctx, req); err == nil {
 			got <- a.Grants
 		}
 	}()
@@ -165,19 +168,50 @@ func (f *fixture) awaitParked(n int) {
 }
 
 func TestACancelledClaimEndsAtOnce(t *testing.T) {
+	for name, limit := range map[string]time.Duration{"with a deadline": time.Hour, "without": 0} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			inc := f.life("a", 0)
+			ctx, cancel := context.WithCancel(t.Context())
+			if limit > 0 {
+				ctx, cancel = context.WithTimeout(t.Context(), limit)
+			}
+			defer cancel()
+			ended := make(chan error, 1)
+			go func() {
+				_, err := f.Claim(ctx, worker.ClaimRequest{Incarnation: inc, Queue: "q", Seq: 1, Want: 1, Park: time.Hour})
+				ended <- err
+			}()
+			f.awaitParked(1)
+			cancel()
+			select {
+			case err := <-ended:
+				assert.ErrorIs(t, err, context.Canceled)
+			case <-time.After(10 * time.Second):
+				t.Fatal("it blocks on")
+			}
+		})
+	}
+}
+
+// A pop that went on would take a wake that is another's.
+func TestAWithdrawnClaimWaitsNoMore(t *testing.T) {
 	f := newFixture(t)
 	inc := f.life("a", 0)
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error)
+	req := f.request(inc, 1, time.Hour)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Hour)
+	defer cancel()
+	ended := make(chan worker.ClaimAnswer, 1)
 	go func() {
-		_, err := f.Claim(ctx, worker.ClaimRequest{Incarnation: inc, Queue: "q", Seq: 1, Want: 1, Park: time.Hour})
-		ended <- err
+		answer, _ := f.Claim(ctx, req) // whether it is told, too, does not matter
+		ended <- answer
 	}()
 	f.awaitParked(1)
-	cancel()
+	_, err := f.Withdraw(t.Context(), inc, "q", req.Seq)
+	require.NoError(t, err)
 	select {
-	case err := <-ended:
-		assert.ErrorIs(t, err, context.Canceled)
+	case answer := <-ended:
+		assert.Empty(t, answer.Grants)
 	case <-time.After(10 * time.Second):
 		t.Fatal("it blocks on")
 	}

@@ -33,7 +33,11 @@ func (c *claiming) sleep(ctx context.Context) (hops string, err error) {
 		b.mu.Unlock()
 	}()
 
-	blocked, cancel := context.WithCancel(ctx)
+	// With a deadline in its context the client would read the answer to a pop without minding
+	// that the context is done, and the connection would be open until the pop times out.
+	blocked, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	defer stop()
 	woken := make(chan popped, len(c.waits))
 	var pops sync.WaitGroup
 	for _, w := range c.waits {
