@@ -54,6 +54,7 @@ type claiming struct {
 	answer  worker.ClaimAnswer
 	refused int
 	slept   bool // so it waited at those of left, too
+	misses  int  // calls in a row that were for somebody else, as far as is known
 }
 
 // waiting is a partition at which a request waits.
@@ -92,6 +93,11 @@ func (c *claiming) run(ctx context.Context) (worker.ClaimAnswer, error) {
 		var err error
 		if hops, err = c.sleep(ctx); err != nil {
 			return worker.ClaimAnswer{}, err
+		}
+		if hops == "0" {
+			c.misses = 0
+		} else {
+			c.misses++
 		}
 		c.slept = true
 		for _, w := range c.waits {

@@ -19,6 +19,9 @@ type parking struct {
 	poke chan struct{} // something changed that no wake list tells
 }
 
+// longestYield is how long a request that was called in vain keeps away from the wake list.
+const longestYield = 50 * time.Millisecond
+
 // sleep waits until one of the partitions may have something, and returns how many others
 // are to be woken if it has not.
 func (c *claiming) sleep(ctx context.Context) (hops string, err error) {
@@ -32,6 +35,18 @@ func (c *claiming) sleep(ctx context.Context) (hops string, err error) {
 		b.parked = slices.DeleteFunc(b.parked, func(other *parking) bool { return other == pk })
 		b.mu.Unlock()
 	}()
+
+	// Whoever was called in vain lets others come to the wake list first: the one that the call
+	// is for may be on its way.
+	if c.misses > 0 {
+		select {
+		case <-time.After(min(time.Millisecond<<min(c.misses-1, 6), longestYield)):
+		case <-pk.poke:
+			return "0", nil
+		case <-ctx.Done():
+			return "", fmt.Errorf("redis: waiting for jobs: %w", ctx.Err())
+		}
+	}
 
 	// With a deadline in its context the client would read the answer to a pop without minding
 	// that the context is done, and the connection would be open until the pop times out.

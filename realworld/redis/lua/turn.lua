@@ -136,7 +136,9 @@ else
     end
   end
 end
-if misfits > 0 then waiters().wake(nil, call('ZCARD', WAITERS) + call('ZCARD', NEWER)) end
+-- Who waits for another kind passes the call on. Some take it twice, while the one it is for is
+-- still on its way to the wake list, so it is passed on more often than there are waiters.
+if misfits > 0 then waiters().wake(nil, 4 * (call('ZCARD', WAITERS) + call('ZCARD', NEWER))) end
 
 if taken == 0 and want > 0 and now < (waited and m.parked or now) + park then
   if not waited then m.parked = now end
