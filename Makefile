@@ -29,8 +29,9 @@ tools: ## Install redis-server where that is possible; tests that need it say so
 	@.ci/need redis-server redis-server || true
 
 test: tools lint ## What CI runs: lint, and every test with the race detector
-	go test $(RACE) -timeout 15m $$(go list ./... | grep -v /examples/)
-	go test ./examples/... # hundreds of processes, which the race detector makes ten times as slow to start
+	go test $(RACE) -timeout 15m $$(go list ./... | grep -v -e /examples/ -e /sim/explore)
+	go test $(RACE) -run AnyNumberOfLanes ./sim/explore # the only goroutines there are
+	go test ./sim/explore ./examples/... # which the race detector makes ten times as slow
 
 lint: ## gofmt, vet and staticcheck
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "make fmt would change:" $$unformatted >&2; exit 1; }
