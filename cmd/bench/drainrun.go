@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/quiesce/quiesce/internal/launch"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/realworld/redis"
 )
@@ -167,12 +168,16 @@ type process struct {
 	gone <-chan struct{}
 }
 
-func startProcess(cmd *exec.Cmd, said chan<- occurrence) (_ *process, err error) {
+func startProcess(cmd *exec.Cmd, said chan<- occurrence) (*process, error) {
 	p := &process{cmd: cmd, said: said}
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = p, &p.errs, withParent(syscall.SIGKILL)
 	cmd.WaitDelay = time.Second // what nobody reads any more is not waited for
-	p.gone, err = launch(cmd)
-	return p, err
+	gone, err := launch.Start(cmd)
+	if err != nil {
+		return nil, fmt.Errorf("bench: %w", err)
+	}
+	p.gone = gone
+	return p, nil
 }
 
 // Write takes in what the process prints.

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/quiesce/quiesce/internal/launch"
 )
 
 // postgres is a Postgres of this program's own. It loses what it stores when the machine
@@ -55,8 +57,8 @@ func startPostgres(ctx context.Context) (_ *postgres, err error) {
 	p.cmd = p.command(context.WithoutCancel(ctx), "postgres", "-D", p.data(), "-k", dir, "-c", "listen_addresses=",
 		"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off",
 		"-c", "max_connections=1000", "-c", "shared_buffers=256MB", "-c", "max_wal_size=4GB")
-	if p.ended, err = launch(p.cmd); err != nil {
-		return nil, err
+	if p.ended, err = launch.Start(p.cmd); err != nil {
+		return nil, fmt.Errorf("bench: %w", err)
 	}
 	for {
 		_, err := p.psql(ctx, "postgres", "SELECT 1")

@@ -125,7 +125,7 @@ var table = []row{
 		why: "the recorder looks on at a worker, and a replay needs nothing but the machine",
 	},
 	{
-		pkg: "realworld/redis/local",
+		pkg: "realworld/redis/local", ours: []string{"internal/launch"},
 		why: "to start a server takes no client of it",
 	},
 	{
@@ -176,6 +176,10 @@ var table = []row{
 	{
 		pkg: "internal/excerpt",
 		why: "it shows a line of text, whoever refused it",
+	},
+	{
+		pkg: "internal/launch",
+		why: "it starts a command, whoever needs it",
 	},
 	{
 		pkg: "internal/spelling",
@@ -251,7 +255,7 @@ var rules = []rule{
 		why: "what goes over a wire is the real world's",
 	},
 	{
-		from: []string{"..."}, except: []string{"realworld/...", "internal/arch/fuzz", "cmd/bench"}, to: []string{"os/exec"}, direct: true,
+		from: []string{"..."}, except: []string{"realworld/...", "internal/arch/fuzz", "internal/launch", "cmd/bench"}, to: []string{"os/exec"}, direct: true,
 		why: "child processes belong under the shim of realworld/proc, or survive their parent; the bench kills workers on purpose, and the shim would tidy up after them",
 	},
 	{

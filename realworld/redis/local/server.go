@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/quiesce/quiesce/internal/launch"
 )
 
 // Options of a server.
@@ -46,7 +48,7 @@ type Server struct {
 // run is one life of the server.
 type run struct {
 	cmd   *exec.Cmd
-	ended chan struct{} // closed once it has been waited for
+	ended <-chan struct{} // closed once it has been waited for
 }
 
 // longestSocket is how long a path of a socket may be on every platform; macOS has the least.
@@ -173,23 +175,11 @@ func (s *Server) start() (*run, error) {
 	defer log.Close()
 	cmd := exec.Command("redis-server", s.args...)
 	cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = log, log, attributes()
-	r := &run{cmd: cmd, ended: make(chan struct{})}
-	started := make(chan error)
-	go func() {
-		// Linux ends the server when the thread that started it ends, so that lives as long.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // how it ended is in its state
-			close(r.ended)
-		}
-	}()
-	if err := <-started; err != nil {
+	ended, err := launch.Start(cmd)
+	if err != nil {
 		return nil, fmt.Errorf("local: %w", err)
 	}
-	return r, nil
+	return &run{cmd: cmd, ended: ended}, nil
 }
 
 // ping returns nil once the server answers, and is not loading its data any more.
