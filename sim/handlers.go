@@ -132,7 +132,7 @@ func (w *World) onHandler(p *process, e event) {
 	if finished && how == meter.Succeeded {
 		w.learn(x)
 	}
-	w.endExecution(p, int(e.slot), how, causeOfCancel(p, x.cause))
+	w.endExecution(p, int(e.slot), how, meter.CauseOfCancel(x.cause, p.cause))
 	x.state = execNone
 	w.step(p, protocol.Returned(int(e.slot), code, clean))
 }
@@ -144,17 +144,6 @@ func (w *World) endExecution(p *process, slot int, how meter.How, cause meter.Ca
 		Count: int32(w.sc.Jobs[x.kind].Effects), How: how, Cause: cause, Seat: p.seat,
 		Paused: p.pausedUntil > w.now,
 	})
-}
-
-func causeOfCancel(p *process, cause protocol.Cause) meter.Cause {
-	switch cause {
-	case protocol.ErrDraining, protocol.ErrHurry:
-		return p.cause
-	case protocol.ErrLeaseLost:
-		return meter.ByLease
-	default:
-		return meter.ByOther
-	}
 }
 
 // killExecution is what the death of a process does to a handler.

@@ -53,6 +53,19 @@ func (c Cause) String() string {
 	return [Causes]string{"other", "deploy", "crash", "refusal", "lease"}[c]
 }
 
+// CauseOfCancel returns why an execution is interrupted that was cancelled with a cause of the
+// protocol's; stop is why its process is being stopped.
+func CauseOfCancel(told protocol.Cause, stop Cause) Cause {
+	switch told {
+	case protocol.ErrDraining, protocol.ErrHurry:
+		return stop
+	case protocol.ErrLeaseLost:
+		return ByLease
+	default:
+		return ByOther
+	}
+}
+
 // How is the way in which an execution ended.
 type How uint8
 

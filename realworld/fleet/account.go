@@ -359,7 +359,7 @@ func (b *ledger) tellExecution(st *story, c *claim) {
 	r.Span, r.Total, r.Count, r.Paused = c.started.Work, c.started.Total, int32(b.sc.Jobs[st.job.Kind].Effects), paused
 	switch {
 	case c.ended != nil:
-		r.Work, r.How, r.Cause = c.ended.Work, meter.How(c.ended.How), causeOfCancel(c.life, c.ended.Cause)
+		r.Work, r.How, r.Cause = c.ended.Work, meter.How(c.ended.How), meter.CauseOfCancel(c.ended.Cause, c.life.cause)
 		b.put(r)
 	case dead:
 		r.Work, r.How, r.Cause = c.progress(end, stood), meter.Killed, c.life.endCause
@@ -465,17 +465,6 @@ func (b *ledger) taken(st *story, c, next *claim, prior protocol.Reason, leaseEn
 		return st.info.State == redis.Done
 	default:
 		return st.info.State != redis.Claimed && leaseEnd > b.until
-	}
-}
-
-func causeOfCancel(l *life, cause protocol.Cause) meter.Cause {
-	switch cause {
-	case protocol.ErrDraining, protocol.ErrHurry:
-		return l.cause
-	case protocol.ErrLeaseLost:
-		return meter.ByLease
-	default:
-		return meter.ByOther
 	}
 }
 
