@@ -113,6 +113,10 @@ var table = []row{
 		why: "a broker for tests of other processes, which read what it prints",
 	},
 	{
+		pkg: "realworld/internal/shelf", ours: []string{"protocol", "protocol/worker"},
+		why: "a broker for tests of what looks on at a worker",
+	},
+	{
 		pkg: "realworld/internal/tree", others: []string{"golang.org/x/sys"},
 		why: "processes and their descendants, whatever they do",
 	},

@@ -3,11 +3,8 @@ package metrics_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"math"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -16,82 +13,11 @@ import (
 
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/protocol/worker"
+	"github.com/quiesce/quiesce/realworld/internal/shelf"
 	"github.com/quiesce/quiesce/realworld/metrics"
 )
 
-// shelf is a broker of jobs that are all there from the beginning, as fast as a broker can be.
-type shelf struct {
-	mu      sync.Mutex
-	jobs    int // not granted yet
-	settled atomic.Int64
-	all     chan struct{} // closed when every job is settled
-	want    int64
-}
-
-func newShelf(jobs int) *shelf {
-	return &shelf{jobs: jobs, all: make(chan struct{}), want: int64(jobs)}
-}
-
-func (s *shelf) Register(context.Context, worker.Life) (uint64, error) { return 7, nil }
-func (s *shelf) Going(context.Context, uint64, string) error           { return nil }
-
-func (s *shelf) Claim(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
-	s.mu.Lock()
-	first, n := s.jobs, min(req.Want, s.jobs)
-	s.jobs -= n
-	s.mu.Unlock()
-	if n == 0 {
-		<-ctx.Done()
-		return worker.ClaimAnswer{}, ctx.Err()
-	}
-	grants := make([]worker.Grant, n)
-	for i := range grants {
-		grants[i] = worker.Grant{Job: protocol.JobKey(first - i), Token: protocol.Token(first - i), Kind: "render"}
-	}
-	return worker.ClaimAnswer{Grants: grants}, nil
-}
-
-func (s *shelf) Withdraw(context.Context, uint64, string, uint64) (int, error) { return 0, nil }
-
-func (s *shelf) Renew(_ context.Context, r []worker.Renewal) ([]protocol.Code, error) {
-	return done(len(r)), nil
-}
-
-func (s *shelf) Save(context.Context, worker.Renewal) (protocol.Code, error) { return protocol.OK, nil }
-
-func (s *shelf) Settle(_ context.Context, all []worker.Settlement) ([]protocol.Code, error) {
-	if s.settled.Add(int64(len(all))) == s.want {
-		close(s.all)
-	}
-	return done(len(all)), nil
-}
-
-func (s *shelf) Capabilities() worker.Capabilities { return worker.Capabilities{} }
-
-func done(n int) []protocol.Code {
-	c := make([]protocol.Code, n)
-	for i := range c {
-		c[i] = protocol.OK
-	}
-	return c
-}
-
-// work runs a worker until every job of the shelf is settled, and stops it.
-func work(t testing.TB, s *shelf, slots int, observers ...worker.Observer) {
-	mux := worker.NewMux()
-	mux.Handle("render", func(context.Context, *worker.Job) error { return nil })
-	w, err := worker.New(s, mux, worker.Options{
-		Seat: "web-1", Slots: slots, Grace: 30 * time.Second, Observers: observers,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(context.Background())
-	left := make(chan error)
-	go func() { left <- w.Run(ctx, nil) }()
-	<-s.all
-	stop()
-	require.NoError(t, <-left)
-}
+func nothing(context.Context, *worker.Job) error { return nil }
 
 // A worker in production, with goroutines and a broker, is counted like a machine in a test,
 // and may be scraped all the while.
@@ -105,7 +31,7 @@ func TestAWorkerIsCounted(t *testing.T) {
 			values(t, m)
 		}
 	})
-	work(t, newShelf(jobs), 10, m.Observer())
+	require.NoError(t, shelf.New(jobs, nil).Work(nothing, 10, m.Observer()))
 	cancel()
 	scrapes.Wait()
 	v := values(t, m)

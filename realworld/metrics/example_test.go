@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/push"
 
 	"github.com/quiesce/quiesce/protocol/worker"
+	"github.com/quiesce/quiesce/realworld/internal/shelf"
 	"github.com/quiesce/quiesce/realworld/metrics"
 )
 
@@ -39,8 +40,8 @@ func ExampleMetrics_push() {
 	}
 
 	mux := worker.NewMux()
-	mux.Handle("render", func(context.Context, *worker.Job) error { return nil })
-	broker := newShelf(10)
+	mux.Handle(shelf.Kind, nothing)
+	broker := shelf.New(10, nil)
 	w, err := worker.New(broker, mux, worker.Options{
 		Seat: "web-1", Grace: 30 * time.Second,
 		Observers: []worker.Observer{m.Observer()}, OnExit: []func(context.Context){last},
@@ -50,7 +51,7 @@ func ExampleMetrics_push() {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	go func() {
-		<-broker.all
+		<-broker.Settled()
 		stop()
 	}()
 	fmt.Println(w.Run(ctx, nil))

@@ -5,11 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"math"
 	"os"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,84 +16,8 @@ import (
 
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/protocol/worker"
+	"github.com/quiesce/quiesce/realworld/internal/shelf"
 )
-
-// shelf is a broker of jobs that are all there from the beginning, as fast as a broker can be.
-type shelf struct {
-	payload []byte
-	mu      sync.Mutex
-	jobs    int // not granted yet
-	settled atomic.Int64
-	all     chan struct{} // closed when every job is settled
-	want    int64
-}
-
-func newShelf(jobs int, payload []byte) *shelf {
-	return &shelf{payload: payload, jobs: jobs, all: make(chan struct{}), want: int64(jobs)}
-}
-
-func (s *shelf) Register(context.Context, worker.Life) (uint64, error) { return 7, nil }
-func (s *shelf) Going(context.Context, uint64, string) error           { return nil }
-
-func (s *shelf) Claim(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
-	s.mu.Lock()
-	n := min(req.Want, s.jobs)
-	first := s.jobs
-	s.jobs -= n
-	s.mu.Unlock()
-	if n == 0 {
-		<-ctx.Done()
-		return worker.ClaimAnswer{}, ctx.Err()
-	}
-	grants := make([]worker.Grant, n)
-	for i := range grants {
-		job := protocol.JobKey(first - i)
-		grants[i] = worker.Grant{Job: job, Token: protocol.Token(job), Kind: "render", Payload: s.payload, Cursor: s.payload}
-	}
-	return worker.ClaimAnswer{Grants: grants}, nil
-}
-
-func (s *shelf) Withdraw(context.Context, uint64, string, uint64) (int, error) { return 0, nil }
-
-func (s *shelf) Renew(_ context.Context, r []worker.Renewal) ([]protocol.Code, error) {
-	return codes(len(r)), nil
-}
-
-func (s *shelf) Save(context.Context, worker.Renewal) (protocol.Code, error) { return protocol.OK, nil }
-
-func (s *shelf) Settle(_ context.Context, all []worker.Settlement) ([]protocol.Code, error) {
-	if s.settled.Add(int64(len(all))) == s.want {
-		close(s.all)
-	}
-	return codes(len(all)), nil
-}
-
-func (s *shelf) Capabilities() worker.Capabilities { return worker.Capabilities{} }
-
-func codes(n int) []protocol.Code {
-	c := make([]protocol.Code, n)
-	for i := range c {
-		c[i] = protocol.OK
-	}
-	return c
-}
-
-// work runs a worker until every job is settled.
-func work(t testing.TB, s *shelf, h worker.Handler, slots int, observers ...worker.Observer) {
-	mux := worker.NewMux()
-	mux.Handle("render", h)
-	w, err := worker.New(s, mux, worker.Options{
-		Seat: "web-1", Slots: slots, Grace: 30 * time.Second, Observers: observers,
-		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)),
-	})
-	require.NoError(t, err)
-	ctx, stop := context.WithCancel(context.Background())
-	left := make(chan error)
-	go func() { left <- w.Run(ctx, nil) }()
-	<-s.all
-	stop()
-	require.NoError(t, <-left)
-}
 
 // Nothing that a job carries gets into a recording: not what it was given, saved, returned,
 // or panicked with.
@@ -106,8 +27,7 @@ func TestNoPayloadGetsIntoARecording(t *testing.T) {
 	recorder, err := New(options(dir))
 	require.NoError(t, err)
 	var n atomic.Int64
-	s := newShelf(50, []byte(secret))
-	work(t, s, func(ctx context.Context, job *worker.Job) error {
+	require.NoError(t, shelf.New(50, []byte(secret)).Work(func(ctx context.Context, job *worker.Job) error {
 		if err := job.Flush(ctx, []byte(secret)); err != nil {
 			return err
 		}
@@ -121,7 +41,7 @@ func TestNoPayloadGetsIntoARecording(t *testing.T) {
 			panic(secret)
 		}
 		return nil
-	}, 4, recorder)
+	}, 4, recorder))
 	for _, path := range segments(t, dir) {
 		data, err := os.ReadFile(path)
 		require.NoError(t, err)
@@ -161,12 +81,12 @@ func BenchmarkWorker(b *testing.B) {
 			nothing := func(context.Context, *worker.Job) error { return nil }
 			for b.Loop() {
 				began := time.Now()
-				work(b, newShelf(jobs, nil), nothing, slots)
+				require.NoError(b, shelf.New(jobs, nil).Work(nothing, slots))
 				without = min(without, time.Since(began))
 				recorder, err := New(options(dir))
 				require.NoError(b, err)
 				began = time.Now()
-				work(b, newShelf(jobs, nil), nothing, slots, recorder)
+				require.NoError(b, shelf.New(jobs, nil).Work(nothing, slots, recorder))
 				with = min(with, time.Since(began))
 			}
 			b.ReportMetric(float64(with)/float64(without), "with/without")
