@@ -57,18 +57,18 @@ func TestSIGTERMMidJobHasItRunElsewhereWithinASecond(t *testing.T) {
 func TestAClaimOnTheWireAtSIGTERMGoesBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, forever)
-	wire := w.throughProxy()
+	between := w.throughProxy()
 	w.add("patient")
 	p := w.start("a", 1)
 	p.expect("started")
 	next := w.add("patient")[0]
-	wire.set(func() { wire.delay = 700 * time.Millisecond }) // less than is waited for
+	between.Slow(700 * time.Millisecond) // less than is waited for
 	w.proceed()
 	w.eventually(func() bool { return w.job(next).State == redis.Claimed }, "Redis was not asked for a job")
-	wire.hold()
+	between.Hush()
 	p.drain()
-	wire.set(func() { wire.delay = 0 })
-	wire.release()
+	between.Slow(0)
+	between.Speak()
 
 	require.Equal(t, 0, p.end())
 	assert.Equal(t, 1, strings.Count(strings.Join(p.said, "\n"), "started patient"))
@@ -180,15 +180,15 @@ func TestFaultsOfRedisDuringADrain(t *testing.T) {
 			w.server.Kill()
 			require.NoError(t, w.server.Restart(t.Context()))
 		}},
-		{fault: "connections cut", status: 0, happen: func(_ *testing.T, w *world) { w.proxy.cut() }},
+		{fault: "connections cut", status: 0, happen: func(_ *testing.T, w *world) { w.proxy.Cut() }},
 		{fault: "connections cut and refused", status: 4, happen: func(_ *testing.T, w *world) {
-			w.proxy.set(func() { w.proxy.refuses = true })
-			w.proxy.cut()
+			w.proxy.Refuse()
+			w.proxy.Cut()
 		}},
 		{fault: "replies late", status: 0, happen: func(_ *testing.T, w *world) {
-			w.proxy.set(func() { w.proxy.delay = 100 * time.Millisecond })
+			w.proxy.Slow(100 * time.Millisecond)
 		}},
-		{fault: "replies never", status: 4, happen: func(_ *testing.T, w *world) { w.proxy.hold() }},
+		{fault: "replies never", status: 4, happen: func(_ *testing.T, w *world) { w.proxy.Hush() }},
 	} {
 		t.Run(c.fault, func(t *testing.T) {
 			t.Parallel()

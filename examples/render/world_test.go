@@ -6,20 +6,18 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/quiesce/quiesce/internal/wire"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/realworld"
 	"github.com/quiesce/quiesce/realworld/redis"
@@ -42,7 +40,7 @@ type world struct {
 	queue  *redis.Queue
 	dir    string // of all workers
 	lease  time.Duration
-	proxy  *proxy // between workers and Redis; nil is none
+	proxy  *wire.Proxy // between workers and Redis; nil is none
 }
 
 func newWorld(t *testing.T, lease time.Duration, redisArgs ...string) *world {
@@ -125,7 +123,7 @@ func (w *world) command(seat string, slots int) *exec.Cmd {
 		"-state", w.state(), "-out", w.out(), "-lease", w.lease.String())
 	url := w.server.URL()
 	if w.proxy != nil {
-		url = "unix://" + w.proxy.socket
+		url = "unix://" + w.proxy.Socket()
 	}
 	cmd.Env = append(os.Environ(), roleVar+"=odd", goVar+"="+filepath.Join(w.dir, "go"),
 		"QUIESCE_REDIS="+url, "QUIESCE_GRACE="+graceForTests.String())
@@ -229,112 +227,12 @@ func at(t *testing.T, line string) time.Time {
 	return time.Unix(0, n)
 }
 
-// proxy stands between workers and Redis and does what networks do.
-type proxy struct {
-	socket string
-
-	mu      sync.Mutex
-	delay   time.Duration // of replies
-	held    chan struct{} // not nil: replies wait until it is closed
-	refuses bool          // new connections
-	conns   map[net.Conn]bool
-}
-
 // throughProxy puts a proxy between Redis and the workers that are started from here on.
-func (w *world) throughProxy() *proxy {
+func (w *world) throughProxy() *wire.Proxy {
 	w.t.Helper()
-	p := &proxy{socket: filepath.Join(w.dir, "p"), conns: map[net.Conn]bool{}}
-	l, err := net.Listen("unix", p.socket)
+	p, err := wire.Listen(filepath.Join(w.dir, "p"), w.server.Socket())
 	require.NoError(w.t, err)
-	var open sync.WaitGroup
-	w.t.Cleanup(func() {
-		l.Close()
-		p.release()
-		p.cut()
-		open.Wait()
-	})
-	open.Go(func() {
-		for {
-			client, err := l.Accept()
-			if err != nil {
-				return
-			}
-			open.Go(func() { p.serve(client, w.server.Socket()) })
-		}
-	})
+	w.t.Cleanup(p.Close)
 	w.proxy = p
 	return p
-}
-
-func (p *proxy) serve(client net.Conn, socket string) {
-	defer client.Close()
-	p.mu.Lock()
-	refuses := p.refuses
-	p.conns[client] = true
-	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		delete(p.conns, client)
-		p.mu.Unlock()
-	}()
-	if refuses {
-		return
-	}
-	server, err := net.Dial("unix", socket)
-	if err != nil {
-		return
-	}
-	defer server.Close()
-	go func() {
-		_, _ = io.Copy(server, client)
-		server.Close()
-	}()
-	buf := make([]byte, 1<<16)
-	for {
-		n, err := server.Read(buf)
-		if err != nil {
-			return
-		}
-		p.mu.Lock()
-		delay := p.delay
-		p.mu.Unlock()
-		time.Sleep(delay)
-		p.mu.Lock()
-		held := p.held
-		p.mu.Unlock()
-		if held != nil {
-			<-held
-		}
-		if _, err := client.Write(buf[:n]); err != nil {
-			return
-		}
-	}
-}
-
-// set changes the proxy's ways.
-func (p *proxy) set(change func()) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	change()
-}
-
-// hold keeps replies back until release.
-func (p *proxy) hold() { p.set(func() { p.held = make(chan struct{}) }) }
-
-func (p *proxy) release() {
-	p.set(func() {
-		if p.held != nil {
-			close(p.held)
-			p.held = nil
-		}
-	})
-}
-
-// cut closes every connection.
-func (p *proxy) cut() {
-	p.set(func() {
-		for c := range p.conns {
-			c.Close()
-		}
-	})
 }

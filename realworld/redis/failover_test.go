@@ -86,7 +86,7 @@ func TestAReplicaTakesOver(t *testing.T) {
 	toPrimary, toReplica := admin(t, primary.URL()), admin(t, replica.URL())
 	until(t, "it follows", func() bool { return strings.Contains(toReplica("INFO", "replication"), "master_link_status:up") })
 	p := newProxy(t, primary.Socket())
-	f := newFixture(t, on("unix://"+p.socket))
+	f := newFixture(t, on("unix://"+p.Socket()))
 
 	inc, other := f.life("a", 0), f.life("b", 0)
 	f.enqueue(4)
@@ -100,7 +100,7 @@ func TestAReplicaTakesOver(t *testing.T) {
 	f.enqueue(1)
 
 	primary.Kill()
-	p.lead(replica.Socket())
+	p.Lead(replica.Socket())
 	st := reached(t, func() (Stats, error) { return f.q.Stats(t.Context()) })
 	assert.Equal(t, []int{2, 2, 4}, []int{st.Ready, st.Claimed, st.Total.Enqueued}, "the newest writes are gone")
 	codes, err := f.Renew(t.Context(), renewals(append(known[:2:2], forgotten...)))

@@ -115,7 +115,7 @@ func TestAWaitingClaimSurvivesNoRestartButEndsWithIt(t *testing.T) {
 func TestConnectionsCutDuringADrainLoseNothing(t *testing.T) {
 	s := ownServer(t)
 	p := newProxy(t, s.Socket())
-	f := newFixture(t, on("unix://"+p.socket))
+	f := newFixture(t, on("unix://"+p.Socket()))
 	const jobs = 60
 	f.enqueue(jobs)
 	var running atomic.Int64
@@ -130,7 +130,7 @@ func TestConnectionsCutDuringADrainLoseNothing(t *testing.T) {
 	cutting, done := context.WithCancel(t.Context())
 	go func() {
 		for cutting.Err() == nil {
-			p.cut()
+			p.Cut()
 			time.Sleep(3 * time.Millisecond)
 		}
 	}()
@@ -193,10 +193,10 @@ func TestAServerThatEvictsIsWarnedOf(t *testing.T) {
 func TestASlowServerIsWaitedFor(t *testing.T) {
 	s := ownServer(t)
 	p := newProxy(t, s.Socket())
-	f := newFixture(t, on("unix://"+p.socket))
+	f := newFixture(t, on("unix://"+p.Socket()))
 	const jobs = 30
 	f.enqueue(jobs)
-	p.slow(30 * time.Millisecond)
+	p.Slow(30 * time.Millisecond)
 	c := newTally(jobs)
 	stop := work(t, f, "q", c.handle, func(o *worker.Options) { o.Slots, o.Reply = 10, 10*time.Second })
 	c.all(t)
@@ -211,7 +211,7 @@ func TestASlowServerIsWaitedFor(t *testing.T) {
 func TestAnAnswerThatComesTooLateIsAskedForAgain(t *testing.T) {
 	s := ownServer(t)
 	p := newProxy(t, s.Socket())
-	f := newFixture(t, on("unix://"+p.socket), func(o *Options) {
+	f := newFixture(t, on("unix://"+p.Socket()), func(o *Options) {
 		o.Client = func(o *rueidis.ClientOption) { o.PipelineMultiplex = -1 } // one connection, which stands before replies are lost
 	})
 	inc := f.life("a", 0)
@@ -222,15 +222,15 @@ func TestAnAnswerThatComesTooLateIsAskedForAgain(t *testing.T) {
 	lost := func(call func(ctx context.Context) error) {
 		t.Helper()
 		before := f.calls(s.Socket())
-		p.hush()
+		p.Hush()
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- call(ctx) }()
 		require.Eventually(t, func() bool { return f.calls(s.Socket()) > before }, 10*time.Second, time.Millisecond, "the server has done it")
 		cancel()
 		require.Error(t, <-ended)
-		p.cut()
-		p.speak()
+		p.Cut()
+		p.Speak()
 	}
 	req := f.request(inc, 3, 0)
 	lost(func(ctx context.Context) error { _, err := f.Claim(ctx, req); return err })
@@ -273,7 +273,7 @@ func (f *fixture) calls(socket string) (n int) {
 func TestAServerThatIsSilentDuringADrainIsNotWaitedForLongerThanTheGrace(t *testing.T) {
 	s := ownServer(t)
 	p := newProxy(t, s.Socket())
-	f := newFixture(t, on("unix://"+p.socket))
+	f := newFixture(t, on("unix://"+p.Socket()))
 	f.enqueue(5)
 	held := make(chan struct{}, 5)
 	ledger := &ledger{}
@@ -288,13 +288,13 @@ func TestAServerThatIsSilentDuringADrainIsNotWaitedForLongerThanTheGrace(t *test
 	for range 5 {
 		<-held
 	}
-	p.hush()
+	p.Hush()
 	var status *worker.ExitError
 	require.ErrorAs(t, stop(), &status)
 	assert.Equal(t, protocol.ExitUnsettled, status.Status)
 	assert.Equal(t, 5, ledger.unsettled, "each job that it could not settle is named")
-	p.cut()
-	p.speak()
+	p.Cut()
+	p.Speak()
 	st := reached(t, func() (Stats, error) { return f.q.Stats(t.Context()) })
 	assert.Equal(t, 5, st.Claimed+st.Total.Done, "the lease does the rest")
 }
@@ -318,9 +318,9 @@ func (*ledger) End(worker.Ending)                {}
 func TestCloseDoesNotWaitForASilentServer(t *testing.T) {
 	server := ownServer(t)
 	p := newProxy(t, server.Socket())
-	f := newFixture(t, on("unix://"+p.socket))
+	f := newFixture(t, on("unix://"+p.Socket()))
 	f.enqueue(1)
-	p.hush()
+	p.Hush()
 	began := time.Now()
 	f.Close()
 	assert.Less(t, time.Since(began), time.Second, "the client waits for two")
