@@ -64,8 +64,9 @@
 //     the work is cancelled. (keepsAlive, renewable)
 //  10. A worker distrusts its lease: trust is counted from an instant that is surely not
 //     after the grant, less drift and margin. A handler is cancelled its gap before trust
-//     ends once two renewals were missed, and at the end of trust in any case.
-//     (trustFrom, loseTrust)
+//     ends once two renewals were missed, and at the end of trust in any case. A broker
+//     that was away may have forgotten: every claim is renewed soon after it is back.
+//     (trustFrom, loseTrust, onReconnected)
 //  11. Settling is retried until it is answered or settleBy has come. (settleAgain)
 //  12. Every component that holds a lease drains too. Not in this machine: it is kept by
 //     whatever composes several components on one budget.
@@ -114,6 +115,7 @@
 //	no answer to Register                   stay       –             –             –             –           –         –
 //	quiet                                   stay       → Quiet       ·             ·             ·           ·         ·
 //	resume                                  ·          ·             → Serving     ·             ·           ·         ·
+//	reconnected                             ·          stay          stay          stay          stay        stay      ·
 //	first stop, OnStop finish               → Gone     → Draining    → Draining    –             –           –         ·
 //	first stop, OnStop cancel               → Gone     → Cancelling  → Cancelling  –             –           –         ·
 //	first stop, OnStop die                  → Gone     → Gone        → Gone        –             –           –         ·
@@ -283,7 +285,7 @@
 //	trust ends          –        armed    armed  armed     armed       armed     –     a slot Running, Cancelled or Undoing, not lost
 //	Register again      armed    –        –      –         –           –         –     until the broker answers
 //	request due         –        armed    armed  armed     armed       armed     –     None: the backoff, in Serving; Asked: park + reply; Withdrawing: the repeat
-//	renewal round       –        armed    armed  armed     armed       armed     –     from the first grant, as long as a claim is kept alive
+//	renewal round       –        armed    armed  armed     armed       armed     –     from the first grant, as long as a claim is kept alive; soon after a reconnection
 //	distrust            –        armed    armed  armed     armed       –         –     Running, two renewals missed: gap before trust ends
 //	kind's timeout      –        armed    armed  armed     armed       –         –     Running, the kind has one
 //	undo limit          –        armed    armed  armed     armed       –         –     Undoing

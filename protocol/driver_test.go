@@ -136,8 +136,9 @@ func (d *driver) actions() map[string]func(*rapid.T) {
 		"killAt": func(t *rapid.T) {
 			d.step(t, KillAt(rapid.SampledFrom([]Instant{Never, d.now, d.now.Add(3 * Second), d.now.Add(Minute)}).Draw(t, "killAt")))
 		},
-		"quiet":  func(t *rapid.T) { d.step(t, Event{Kind: QuietAsked}) },
-		"resume": func(t *rapid.T) { d.step(t, Event{Kind: ResumeAsked}) },
+		"quiet":       func(t *rapid.T) { d.step(t, Event{Kind: QuietAsked}) },
+		"resume":      func(t *rapid.T) { d.step(t, Event{Kind: ResumeAsked}) },
+		"reconnected": func(t *rapid.T) { d.step(t, Event{Kind: Reconnected}) },
 		"cancel": func(t *rapid.T) {
 			slot := rapid.IntRange(0, len(d.m.slots)-1).Draw(t, "slot")
 			d.step(t, OperatorCancel(slot, d.m.slots[slot].job, d.m.slots[slot].token))

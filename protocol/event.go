@@ -41,6 +41,7 @@ const (
 	ResumeAsked                       // the end of quiet
 	CancelAsked                       // an operator cancels the job of a slot
 	Estimated                         // one bucket of the durations of a kind
+	Reconnected                       // the way to the broker was gone and is there again
 
 	eventKinds
 )

@@ -87,7 +87,7 @@ var (
 	phaseNames   = [phases]string{"Booting", "Serving", "Quiet", "Draining", "Cancelling", "Settling", "Gone"}
 	slotNames    = [slotStates]string{"Free", "Running", "Cancelled", "Undoing", "Settling", "Zombie", "Leaked"}
 	requestNames = [requestStates]string{"None", "Asked", "Withdrawing"}
-	eventNames   = [eventKinds]string{"Tick", "Registered", "Granted", "ClaimAnswered", "WithdrawAnswered", "RenewAnswered", "SaveAnswered", "SettleAnswered", "HandlerReturned", "SaveAsked", "UndoReturned", "StopAsked", "KillAtMoved", "QuietAsked", "ResumeAsked", "CancelAsked", "Estimated"}
+	eventNames   = [eventKinds]string{"Tick", "Registered", "Granted", "ClaimAnswered", "WithdrawAnswered", "RenewAnswered", "SaveAnswered", "SettleAnswered", "HandlerReturned", "SaveAsked", "UndoReturned", "StopAsked", "KillAtMoved", "QuietAsked", "ResumeAsked", "CancelAsked", "Estimated", "Reconnected"}
 	codeNames    = [codes]string{"-", "ok", "repeat", "expired", "closed", "stale", "refused", "unknown", "cancel", "nil", "yield", "error", "failed", "panic", "undone", "skipped", "undo-failed"}
 	sourceNames  = [sources]string{"signal", "notice", "context", "supervisor", "self"}
 	effectNames  = [effectKinds]string{"Register", "Going", "Claim", "Withdraw", "Renew", "Save", "Settle", "Start", "Soften", "Cancel", "Undo", "PrivateOnly", "CommitSegment", "RefuseSave", "Note", "Line", "Exit"}

@@ -45,6 +45,17 @@ func (m *Machine) anyAlive() bool {
 	return false
 }
 
+// onReconnected has every claim verified soon (rule 10): what answers now may be another broker
+// than the one that granted it, and may have forgotten it, and the next round may be far away.
+// The round is brought forward to a retry from now and no nearer. So a connection that comes and
+// goes is no storm, what is out may be answered first, and a fleet that was cut off together does
+// not come back at one instant.
+func (m *Machine) onReconnected(now Instant) {
+	if m.anyAlive() && !m.deviates(deviation.NeverDistrusts) {
+		m.renewAt = min(m.renewAt, now.Add(m.backoff(m.cfg.Retry, 0)))
+	}
+}
+
 // renewAll sends one round of renewals. A round that is silent does not hold up the next. A
 // round may come early, for the sake of a new claim; only an interval of silence is a miss.
 func (m *Machine) renewAll(now Instant, fx *Effects) {

@@ -62,6 +62,8 @@ func (m *Machine) apply(now Instant, ev Event, fx *Effects) {
 		m.onCancelAsked(now, ev, fx)
 	case Estimated:
 		m.onEstimated(now, ev)
+	case Reconnected:
+		m.onReconnected(now)
 	default:
 		m.impossible(ev, NoSlot)
 	}

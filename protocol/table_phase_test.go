@@ -122,6 +122,7 @@ func phaseRows() []phaseRow {
 		{"no answer to Register", dueIn(registerAgain, NoSlot, plain), tick},
 		{"quiet", plain, event(Event{Kind: QuietAsked})},
 		{"resume", plain, event(Event{Kind: ResumeAsked})},
+		{"reconnected", plain, event(Event{Kind: Reconnected})},
 
 		{"first stop, OnStop finish", firstStop(FinishOnStop), again},
 		{"first stop, OnStop cancel", firstStop(CancelOnStop), again},

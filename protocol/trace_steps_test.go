@@ -172,6 +172,8 @@ func (tr *trace) events(a args) []Event {
 		return []Event{{Kind: QuietAsked}}
 	case "resume":
 		return []Event{{Kind: ResumeAsked}}
+	case "reconnected":
+		return []Event{{Kind: Reconnected}}
 	case "cancel":
 		return []Event{OperatorCancel(slot, job, token)}
 	case "estimate":

@@ -267,6 +267,7 @@ func (d *driver) audit(t *rapid.T, ev Event, phase Phase, before []lineOf) {
 		}
 	}
 	d.auditClaims(t, ev, phase)
+	d.auditReconnection(t, ev)
 	for _, e := range d.fx.All() {
 		b.see(e)
 		d.auditEffect(t, e)
@@ -368,6 +369,16 @@ func (d *driver) auditEffect(t *rapid.T, e Effect) {
 			if s := d.m.slots[i].state; s != SlotFree {
 				t.Fatalf("exit with status 0 although slot %d is %v", i, s)
 			}
+		}
+	}
+}
+
+// auditReconnection: what is held is verified soon, however far away the next round was.
+func (d *driver) auditReconnection(t *rapid.T, ev Event) {
+	for i := range d.m.slots {
+		s := &d.m.slots[i]
+		if ev.Kind == Reconnected && s.renewable() && d.m.phase != PhaseGone && d.m.renewAt > d.now.Add(d.cfg.Retry.Min) {
+			t.Fatalf("slot %d (%v) has a claim after a reconnection, and renewals are due at %v", i, s.state, d.m.renewAt)
 		}
 	}
 }

@@ -198,9 +198,16 @@ func (w *World) scheduleFailover() {
 	}
 }
 
-// onFailover makes the broker forget its last writes.
+// onFailover makes the broker forget its last writes. The connections of its workers end with it,
+// and each of them finds the new primary, those behind a partition once that is over.
 func (w *World) onFailover(event) {
 	w.broker.Forget(w.now, w.now.Add(-w.sc.Faults.ForgetFor), &w.out)
 	w.flush()
+	for i := range w.fleet.procs {
+		if p := &w.fleet.procs[i]; p.state == seatUp {
+			at := max(w.now, p.partitionedUntil).Add(w.latency(StreamFailover, p.name()+1, w.fleet.failovers))
+			w.at(at, event{kind: evReconnect, seat: p.seat, life: p.life})
+		}
+	}
 	w.scheduleFailover()
 }

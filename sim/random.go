@@ -23,7 +23,7 @@ const (
 	StreamPause                   // gap before, and length of, pause n of a seat
 	StreamPartition               // likewise
 	StreamSlow                    // likewise, of the broker
-	StreamFailover                // gap before failover n
+	StreamFailover                // gap before failover n; how soon a process has found the new primary
 	StreamDrift                   // clock drift of a seat
 	StreamVictim                  // order in which a rollout stops its seats
 	StreamExecution               // how execution n of a job behaves

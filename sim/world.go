@@ -42,6 +42,7 @@ const (
 	evSave
 	evUndo
 	evTick
+	evReconnect // the last, so that the others keep their numbers in trace hashes
 )
 
 // event is one pending event. seat and life say whom it is for: an event for an earlier
@@ -292,6 +293,8 @@ func (w *World) dispatchToProcess(e event) {
 		w.onUndo(p, e)
 	case evTick:
 		w.onTick(p)
+	case evReconnect:
+		w.step(p, protocol.Event{Kind: protocol.Reconnected})
 	}
 }
 

@@ -160,7 +160,7 @@ func (n *narrator) event(w *workerStory, at protocol.Instant, ev *protocol.Event
 			n.phase(w, at, map[protocol.EventKind]chronicle.Class{protocol.QuietAsked: chronicle.Quiet, protocol.ResumeAsked: chronicle.Serving}[ev.Kind])
 		}
 		n.mark(w.track, 0, at, 0, what)
-	case protocol.StopAsked, protocol.KillAtMoved:
+	case protocol.StopAsked, protocol.KillAtMoved, protocol.Reconnected:
 		n.mark(w.track, 0, at, 0, what)
 	case protocol.CancelAsked:
 		n.mark(w.track, int(ev.Slot)+1, at, job, what)

@@ -55,6 +55,8 @@ func eventInWords(e *protocol.Event, job protocol.JobKey, grace protocol.Duratio
 		return "is asked to be quiet: no more claims"
 	case protocol.ResumeAsked:
 		return "is asked to claim again"
+	case protocol.Reconnected:
+		return "reaches the broker again"
 	case protocol.CancelAsked:
 		return aboutJob("operator", job) + "wants it cancelled"
 	}

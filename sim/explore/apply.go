@@ -212,6 +212,8 @@ func (e *engine) hear(st *state, i int, n Nudge) {
 	case Resume:
 		w.quiet = false
 		e.step(st, i, protocol.Event{Kind: protocol.ResumeAsked})
+	case Regain:
+		e.step(st, i, protocol.Event{Kind: protocol.Reconnected})
 	}
 }
 

@@ -173,6 +173,8 @@ func (e *engine) phaseRow(w *worker, now protocol.Instant, ev protocol.Event) st
 		return "quiet"
 	case protocol.ResumeAsked:
 		return "resume"
+	case protocol.Reconnected:
+		return "reconnected"
 	case protocol.Estimated:
 		return "estimate"
 	case protocol.SettleAnswered:

@@ -182,7 +182,7 @@ var plainNames = [...]string{
 
 var nudgeNames = [...]string{
 	Term: "SIGTERM", Int: "SIGINT", Notice: "a notice that it will be stopped", Context: "its context is done",
-	Supervisor: "its supervisor says stop", Sooner: "its supervisor says stop, and SIGKILL nearer", Nearer: "SIGKILL is moved nearer", Later: "SIGKILL is moved away", Quiet: "quiet", Resume: "resume",
+	Supervisor: "its supervisor says stop", Sooner: "its supervisor says stop, and SIGKILL nearer", Nearer: "SIGKILL is moved nearer", Later: "SIGKILL is moved away", Quiet: "quiet", Resume: "resume", Regain: "reaches the broker again",
 }
 
 func (t *teller) message(m *message) string {

@@ -34,6 +34,7 @@ const (
 	Later                   // SIGKILL will come one tick later
 	Quiet                   // claim nothing
 	Resume                  // the end of quiet; also SIGCONT, which means nothing elsewhere
+	Regain                  // the way to the broker was gone and is there again
 )
 
 // Returns are ways, beside nil, in which a handler may come back at any time.

@@ -71,6 +71,10 @@ func Worlds() []World {
 			w.Lease, w.Heartbeat, w.Gap, w.Errors, w.Grace = 7, 2, 1, 2, 7
 			w.Returns = Yields | Fails | Tidy
 		}),
+		world("reconnects", "a connection that is lost and made anew, and claims that are verified between heartbeats", func(w *World) {
+			w.Lease, w.Heartbeat, w.Retry, w.Grace, w.Boots, w.Losses = 6, 4, 1, 6, true, 1
+			w.Stops, w.Scripts = 1, [][]Nudge{{Regain, Regain, Regain}, {Quiet, Regain}, {Term, Regain, Regain}}
+		}),
 		world("late-claims-run", "grants that land after the stop and are run", func(w *World) {
 			w.Jobs, w.Workers, w.Stops, w.Losses, w.Grace = 2, 2, 1, 1, 6
 			w.Scripts = [][]Nudge{{Term}, {Quiet, Resume}}
