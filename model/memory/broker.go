@@ -61,6 +61,9 @@ type Broker struct {
 	lives  []member // by incarnation, from 1 on
 	seats  map[string]int32
 	err    error // of every call, while it is set
+
+	heard   map[int]func() // who wants to know when the way to the broker is there again
+	hearers int            // so far
 }
 
 // member is a life and what the model calls it.
@@ -99,7 +102,7 @@ func New(cfg Config) *Broker {
 }
 
 func newBroker(cfg Config) *Broker {
-	return &Broker{cfg: cfg.model(), jobs: map[protocol.JobKey]*job{}, seats: map[string]int32{}}
+	return &Broker{cfg: cfg.model(), jobs: map[protocol.JobKey]*job{}, seats: map[string]int32{}, heard: map[int]func(){}}
 }
 
 // wakeAt sets the timer, which is the only goroutine of a broker.

@@ -66,13 +66,25 @@ func (b *Broker) Parked() int {
 }
 
 // Fail makes every call of worker.Broker fail with err, those that wait included, and do
-// nothing; nil ends it. Jobs can be added and looked at all the same.
+// nothing; nil ends it, as the end of a lost connection. Jobs can be added and looked at all the
+// same.
 func (b *Broker) Fail(err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	was := b.err
 	b.err = err
-	if err != nil {
+	switch {
+	case err != nil:
 		b.hangUp(err)
+	case was != nil:
+		b.reconnect()
+	}
+}
+
+// reconnect makes known that the way to the broker is there again.
+func (b *Broker) reconnect() {
+	for _, heard := range b.heard {
+		heard()
 	}
 }
 
@@ -100,6 +112,7 @@ func (b *Broker) CutOff() (failOver func()) {
 		back := replica.snapshot()
 		b.queues, b.jobs, b.lives, b.seats = back.queues, back.jobs, back.lives, back.seats
 		b.tick()
+		b.reconnect()
 	}
 }
 

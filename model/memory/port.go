@@ -11,7 +11,7 @@ import (
 	"github.com/quiesce/quiesce/protocol/worker"
 )
 
-var _ worker.Broker = (*Broker)(nil)
+var _ worker.Reconnector = (*Broker)(nil)
 
 // refusal is why a call does nothing.
 func (b *Broker) refusal(ctx context.Context) error {
@@ -153,3 +153,17 @@ func (b *Broker) about(e protocol.Effect, cursor []byte) protocol.Code {
 
 // Capabilities is worker.Broker's: this one can do everything.
 func (b *Broker) Capabilities() worker.Capabilities { return worker.Capabilities{} }
+
+// OnReconnect is worker.Reconnector's: the way is there again when Fail ends and after a failover.
+func (b *Broker) OnReconnect(heard func()) (forget func()) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hearers++
+	n := b.hearers
+	b.heard[n] = heard
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		delete(b.heard, n)
+	}
+}

@@ -26,7 +26,7 @@ import (
 type schedule struct {
 	jobs    []plan
 	signals []signal
-	outages []window // in which renewals, saves and settlements are not answered
+	outages []window // in which renewals, saves and settlements are not answered; a reconnection ends each
 }
 
 // plan is one job, and how its handler behaves in each execution.
@@ -51,6 +51,11 @@ type window struct{ from, to protocol.Instant }
 
 func (s *schedule) down(now protocol.Instant) bool {
 	return slices.ContainsFunc(s.outages, func(w window) bool { return w.from <= now && now < w.to })
+}
+
+// regained reports whether an outage ends now.
+func (s *schedule) regained(now protocol.Instant) bool {
+	return slices.ContainsFunc(s.outages, func(w window) bool { return w.to == now })
 }
 
 // dice are drawn by splitmix64: a schedule is its seed.
@@ -167,7 +172,8 @@ func inProduction(t *testing.T, s *schedule) (all []asked, setup Setup) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := bubbleClock{time.Now()}
 		b := &bench{t: t, clock: clock, broker: queueBroker{newBroker()}}
-		b.between = func(real Broker) Broker { return &failing{Broker: real, clock: clock, s: s} }
+		way := &failing{clock: clock, s: s}
+		b.between = func(real Broker) Broker { way.Broker = real; return way }
 		var o witness
 		w := b.worker("a", s.handle, seen(&o))
 		w.AskAtOnce()
@@ -178,6 +184,9 @@ func inProduction(t *testing.T, s *schedule) (all []asked, setup Setup) {
 				if p.at == at {
 					b.broker.Enqueue("default", "job", p.version, nil)
 				}
+			}
+			if s.regained(at) && way.heard != nil {
+				way.heard()
 			}
 			for _, sig := range s.signals {
 				if sig.at == at {
@@ -210,6 +219,9 @@ func (s *schedule) instants() func(func(protocol.Instant) bool) {
 	}
 	for _, sig := range s.signals {
 		all = append(all, sig.at)
+	}
+	for _, w := range s.outages {
+		all = append(all, w.to)
 	}
 	slices.Sort(all)
 	return slices.Values(slices.Compact(all))
@@ -277,6 +289,13 @@ type failing struct {
 	Broker
 	clock bubbleClock
 	s     *schedule
+	heard func()
+}
+
+// OnReconnect makes the end of an outage known.
+func (b *failing) OnReconnect(heard func()) (forget func()) {
+	b.heard = heard
+	return func() {}
 }
 
 func (b *failing) Claim(ctx context.Context, req ClaimRequest) (ClaimAnswer, error) {
@@ -356,6 +375,11 @@ func inTheLaboratory(s *schedule, setup Setup) []asked {
 	}
 	for _, sig := range s.signals {
 		l.at(sig.at, func() { l.step(sig.ev) })
+	}
+	for at := range s.instants() {
+		if s.regained(at) {
+			l.at(at, func() { l.step(protocol.Event{Kind: protocol.Reconnected}) })
+		}
 	}
 	l.step(protocol.Event{Kind: protocol.Tick})
 	for l.m.Phase() != protocol.PhaseGone {

@@ -72,6 +72,17 @@ type Poster interface {
 	Post(ctx context.Context, settlements []Settlement, answered func([]protocol.Code, error))
 }
 
+// Reconnector is a Broker that knows when the way to it was gone and is there again. What answers
+// then may be another server than the one that granted the claims, and may have forgotten some,
+// so a worker has all of them verified soon after, instead of at the next heartbeat.
+type Reconnector interface {
+	Broker
+	// OnReconnect has heard called, from any goroutine, whenever the way is there again: when
+	// calls are answered, not when a connection is open. heard returns at once. forget ends it; a
+	// call that has begun by then may still come.
+	OnReconnect(heard func()) (forget func())
+}
+
 // Capabilities of a broker. The zero value can do everything.
 type Capabilities struct {
 	NoWithdraw bool          // claim requests cannot be taken back

@@ -40,6 +40,7 @@ type Worker struct {
 	gathers bool // takes more for at hand until it has looked; tests may forbid it
 
 	mail    chan message
+	regains chan struct{}   // of one: the way to the broker is there again
 	done    chan struct{}   // closed when Run leaves: nobody reads the mail any more
 	work    context.Context // what handlers and undo hooks run under; never done
 	calls   context.Context // of every call of the broker; ends with Run
@@ -94,7 +95,7 @@ func New(broker Broker, mux *Mux, options Options) (*Worker, error) {
 		broker: broker, mux: mux, opt: opt, cfg: cfg, clock: opt.Clock, log: opt.Logger,
 		fx:   protocol.NewEffects(opt.Slots, len(opt.Queues)),
 		life: Life{Seat: opt.Seat, Nonce: uuid.New(), Generation: opt.Generation},
-		mail: make(chan message, 2*opt.Slots+8), done: make(chan struct{}),
+		mail: make(chan message, 2*opt.Slots+8), done: make(chan struct{}), regains: make(chan struct{}, 1),
 		claims: make([]context.CancelFunc, len(opt.Queues)),
 		slots:  make([]slot, opt.Slots), learned: make([]uint32, len(mux.kinds)*protocol.BucketsPerKind),
 		gaps: make([]atomic.Int64, len(mux.kinds)), holding: make(map[claim]struct{}, opt.Slots),
@@ -155,6 +156,9 @@ func (w *Worker) Run(ctx context.Context, signals <-chan protocol.Event) (err er
 	}()
 	w.machine.Init(w.cfg, protocol.NewMemory(w.cfg, w.opt.Slots), seedOf(w.life.Nonce))
 	w.beginObserved()
+	if r, ok := w.broker.(Reconnector); ok {
+		defer r.OnReconnect(w.regained)()
+	}
 	w.loop(ctx, signals)
 	w.leave()
 	if st := int(w.status.Load()); st != protocol.ExitClean {
@@ -206,6 +210,8 @@ func (w *Worker) loop(ctx context.Context, signals <-chan protocol.Event) {
 			ev := protocol.StopFrom(protocol.FromContext, protocol.Never)
 			w.teach(ev)
 			w.step(ev)
+		case <-w.regains:
+			w.step(protocol.Event{Kind: protocol.Reconnected})
 		case <-w.alarm.set(w.machine.Deadline()):
 			w.alarm.off()
 			if w.clock.Now() >= w.machine.Deadline() {
@@ -214,6 +220,15 @@ func (w *Worker) loop(ctx context.Context, signals <-chan protocol.Event) {
 		}
 	}
 	w.sendOutbox()
+}
+
+// regained takes in that the way to the broker is there again. Of several times that the worker
+// has not heard of yet one is enough.
+func (w *Worker) regained() {
+	select {
+	case w.regains <- struct{}{}:
+	default:
+	}
 }
 
 // takeInSome takes in what has gathered in the mailbox, and reports whether the worker is
