@@ -30,6 +30,14 @@ func (b paced) Capabilities() worker.Capabilities {
 	return c
 }
 
+// OnReconnect is worker.Reconnector's, as the laboratory tells its workers of a failover, too.
+func (b paced) OnReconnect(heard func()) (forget func()) {
+	if r, ok := b.Broker.(worker.Reconnector); ok {
+		return r.OnReconnect(heard)
+	}
+	return func() {}
+}
+
 func (b paced) Settle(ctx context.Context, settlements []worker.Settlement) ([]protocol.Code, error) {
 	short := make([]worker.Settlement, len(settlements))
 	for i, s := range settlements {

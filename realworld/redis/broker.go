@@ -35,6 +35,8 @@ type Broker struct {
 	scattered []*post                // in several parts, not known to be over
 	lastKind  atomic.Value           // a string: the kind of the job read last
 	rotator   atomic.Uint32
+
+	way way
 }
 
 var _ worker.Broker = (*Broker)(nil)
@@ -53,20 +55,25 @@ func Open(ctx context.Context, options Options) (*Broker, error) {
 	// Every call is one attempt: retries are the protocol's. Nothing is read twice, so a
 	// client's cache has nothing to do.
 	clientOption.DisableRetry, clientOption.DisableCache = true, true
+	if clientOption.Dialer.KeepAlive == 0 {
+		clientOption.Dialer.KeepAlive = keepAlive
+	}
 	if opt.Client != nil {
 		opt.Client(&clientOption)
 	}
-	client, err := rueidis.NewClient(clientOption)
-	if err != nil {
-		return nil, fmt.Errorf("redis: %w", err)
-	}
 	b := &Broker{
-		opt: opt, client: client, scripts: newScripts(opt.clock, opt.schema),
+		opt: opt, scripts: newScripts(opt.clock, opt.schema),
 		queues: map[string]*Queue{}, numbers: map[int]*Queue{}, lives: map[uint64]worker.Life{},
+	}
+	b.way.over, b.way.close = context.WithCancel(context.Background())
+	b.watch(&clientOption)
+	if b.client, err = rueidis.NewClient(clientOption); err != nil {
+		b.way.close()
+		return nil, fmt.Errorf("redis: %w", err)
 	}
 	for _, q := range opt.Queues {
 		if err := b.openQueue(ctx, q); err != nil {
-			client.Close()
+			b.Close()
 			return nil, err
 		}
 	}
@@ -129,6 +136,7 @@ const longestClose = 100 * time.Millisecond
 // Close ends the connections, and does not wait for a server that is silent. Calls that are out
 // end with an error.
 func (b *Broker) Close() {
+	b.way.close()
 	closed := make(chan struct{})
 	go func() {
 		b.client.Close()

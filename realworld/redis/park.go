@@ -50,7 +50,7 @@ func (c *claiming) sleep(ctx context.Context) (hops string, err error) {
 
 	// With a deadline in its context the client would read the answer to a pop without minding
 	// that the context is done, and the connection would be open until the pop times out.
-	blocked, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	blocked, cancel := context.WithCancel(context.WithValue(context.WithoutCancel(ctx), popping{}, true))
 	stop := context.AfterFunc(ctx, cancel)
 	defer stop()
 	woken := make(chan popped, len(c.waits))
@@ -65,6 +65,7 @@ func (c *claiming) sleep(ctx context.Context) (hops string, err error) {
 	select {
 	case p := <-woken:
 		if p.err != nil && ctx.Err() == nil {
+			b.lost()
 			return "", fmt.Errorf("redis: waiting for jobs: %w", p.err)
 		}
 		return p.hops, ctx.Err()
