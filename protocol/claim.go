@@ -127,6 +127,13 @@ func (m *Machine) onGranted(now Instant, ev Event, fx *Effects) {
 		m.giveBackSurplus(ev, fx)
 		return
 	}
+	m.exit(i)
+	m.take(now, i, r, ev, fx)
+	m.enter(i)
+}
+
+// take puts a granted job into free slot i, and starts it or hands it back.
+func (m *Machine) take(now Instant, i int, r *Request, ev Event, fx *Effects) {
 	since := min(r.sent.Add(ev.Span.less(m.cfg.DriftPPM)), now)
 	s := &m.slots[i]
 	*s = Slot{
@@ -232,11 +239,17 @@ func (m *Machine) giveBackSurplus(ev Event, fx *Effects) {
 }
 
 func (m *Machine) freeSlot() int {
-	for i := range m.slots {
+	from := 0
+	if m.census.known {
+		from = int(m.census.below)
+	}
+	for i := from; i < len(m.slots); i++ {
 		if m.slots[i].state == SlotFree {
+			m.census.below = int32(i)
 			return i
 		}
 	}
+	m.census.below = int32(len(m.slots))
 	return NoSlot
 }
 

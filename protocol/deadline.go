@@ -64,33 +64,14 @@ func (m *Machine) soonest() Instant {
 		at = min(m.budget.undoBy, m.judgeAt)
 	}
 	at = min(at, m.budget.settleBy, m.renewAt, m.settleAt)
-	free, stopping := false, m.phase.Stopping()
-	for i := range m.slots {
-		switch s := &m.slots[i]; s.state {
-		case SlotFree, SlotSettling:
-			free = free || m.comesFree(s)
-		case SlotRunning:
-			at = min(at, s.trust)
-			kind := &m.cfg.Kinds[s.kind]
-			if s.missed >= 2 && !m.deviates(deviation.NeverDistrusts) {
-				at = min(at, s.trust.Add(-kind.Gap))
-			}
-			if kind.Timeout > 0 {
-				at = min(at, s.started.Add(kind.Timeout))
-			}
-			if stopping {
-				at = min(at, m.cancelAt(s.kind))
-			}
-		case SlotCancelled:
-			at = min(at, s.trust)
-		case SlotUndoing:
-			if !s.has(lost) {
-				at = min(at, s.trust)
-			}
-			at = min(at, s.mark, m.budget.undoBy)
+	if m.counts() {
+		at = min(at, m.counted().soonest)
+	} else {
+		for i := range m.slots {
+			at = min(at, m.slotDue(&m.slots[i]))
 		}
 	}
-	asks := free && m.asksNow()
+	asks := m.asksNow() && m.free() > 0
 	for q := range m.requests {
 		if r := &m.requests[q]; r.state != RequestNone || asks {
 			at = min(at, r.due)
@@ -153,6 +134,7 @@ func (m *Machine) armedForSlot(i int32, visit func(due)) {
 
 // fire carries out what was due at d.
 func (m *Machine) fire(now Instant, d due, fx *Effects) {
+	m.forget()
 	i := int(d.index)
 	switch d.kind {
 	case trustEnds:

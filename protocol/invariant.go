@@ -12,15 +12,23 @@ func (m *Machine) mustHold() {
 	if m.phase == PhaseGone && m.wake != Never {
 		m.broken("a deadline is armed in Gone", NoSlot)
 	}
+	if m.counts() && m.census.known {
+		return // each slot was checked when it was counted
+	}
 	allowed := slotsAllowed(m.phase)
 	for i := range m.slots {
-		s := &m.slots[i]
-		if allowed&(1<<s.state) == 0 {
-			m.broken(misplaced(s.state), i)
-		}
-		if s.state == SlotFree && (s.token != 0 || s.flags != 0) {
-			m.broken("a free slot holds a claim", i)
-		}
+		m.slotMustHold(i, allowed)
+	}
+}
+
+// slotMustHold checks what is true of one slot between any two steps.
+func (m *Machine) slotMustHold(i int, allowed uint) {
+	s := &m.slots[i]
+	if allowed&(1<<s.state) == 0 {
+		m.broken(misplaced(s.state), i)
+	}
+	if s.state == SlotFree && (s.token != 0 || s.flags != 0) {
+		m.broken("a free slot holds a claim", i)
 	}
 }
 

@@ -45,6 +45,7 @@ type Machine struct {
 	stopAt   Instant // the first stop; Never before it
 	doubtTo  Instant // until then the broker may hold what was given up while serving
 	budget   budget
+	census   census
 
 	surplus   uint32  // releases of jobs for which there was no slot that are not answered
 	surplusTo Instant // until then the broker may hold the newest of them
@@ -120,6 +121,9 @@ func (m *Machine) deviates(id deviation.ID) bool { return m.cfg.Deviations.Has(i
 
 // free counts the slots that could take a job when a request that is sent now is answered.
 func (m *Machine) free() int32 {
+	if m.counts() {
+		return m.counted().free
+	}
 	n := int32(0)
 	for i := range m.slots {
 		if m.comesFree(&m.slots[i]) {

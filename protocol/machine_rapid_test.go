@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 // after every step is in watch. Checks that never meet an outcome say nothing about it, so
 // each that is interesting must have been met.
 func TestRandomLives(t *testing.T) {
-	meets(t, []string{"phase Quiet", "phase Settling", "slot Undoing", "slot Zombie", "note wedged", "exit 0", "exit 1", "exit 4"}, func(t *rapid.T, d *driver) {
+	meets(t, []string{"census", "phase Quiet", "phase Settling", "slot Undoing", "slot Zombie", "note wedged", "exit 0", "exit 1", "exit 4"}, func(t *rapid.T, d *driver) {
 		d.play(t, d.actions())
 	})
 }

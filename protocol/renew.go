@@ -37,6 +37,9 @@ func (m *Machine) keepsAlive(s *Slot) bool {
 }
 
 func (m *Machine) anyAlive() bool {
+	if m.census.known {
+		return m.census.alive > 0
+	}
 	for i := range m.slots {
 		if m.keepsAlive(&m.slots[i]) {
 			return true

@@ -22,9 +22,25 @@ func (m *Machine) Step(now Instant, ev Event, fx *Effects) {
 		m.settleDown(now, fx)
 	}
 	m.more = ev.More
-	m.apply(now, ev, fx)
+	m.applyCounted(now, ev, fx)
 	m.settleDown(now, fx)
 	m.mustHold()
+}
+
+// applyCounted applies an event, and counts the slot that it changed.
+func (m *Machine) applyCounted(now Instant, ev Event, fx *Effects) {
+	i, only := m.changes(ev)
+	switch {
+	case !only || !m.counts():
+		m.forget()
+		m.apply(now, ev, fx)
+	case i == NoSlot:
+		m.apply(now, ev, fx)
+	default:
+		m.exit(i)
+		m.apply(now, ev, fx)
+		m.enter(i)
+	}
 }
 
 func (m *Machine) apply(now Instant, ev Event, fx *Effects) {

@@ -200,6 +200,24 @@ func (d *driver) remember() {
 	}
 }
 
+// recount compares what the machine has kept count of with its slots.
+func (d *driver) recount(t *rapid.T) {
+	kept := d.m.census
+	if !kept.known {
+		return
+	}
+	d.books.seen["census"]++
+	d.m.forget()
+	fresh := *d.m.counted()
+	d.m.census = kept
+	if kept.below > fresh.below {
+		t.Fatalf("slot %d is free, and none before %d was said to be", fresh.below, kept.below)
+	}
+	if kept.below = fresh.below; kept != fresh {
+		t.Fatalf("the machine has counted %+v, and its slots are %+v", kept, fresh)
+	}
+}
+
 // armedInPhase is what the package comment says about deadlines.
 var armedInPhase = armedByPhase()
 
@@ -224,6 +242,7 @@ func (d *driver) watch(t *rapid.T, phase Phase) {
 	if at := d.m.soonest(); at != soonest {
 		t.Fatalf("the soonest deadline is at %v, and the machine looks again at %v", soonest, at)
 	}
+	d.recount(t)
 	// A claim that can be kept alive is kept alive.
 	for i := range d.m.slots {
 		if s := &d.m.slots[i]; s.renewable() && d.m.phase != PhaseGone && (d.m.renewAt <= d.now || d.m.renewAt > d.now.Add(d.cfg.Heartbeat)) {
