@@ -122,6 +122,7 @@ type JobRow struct {
 	Verb       protocol.Verb // by which Token's claim was settled; NoVerb while it is open
 	Reason     protocol.Reason
 	Cancel     bool // an operator wants it cancelled
+	Parks      bool // expiry of the newest claim means quarantine, whatever it means for others
 	leased     bool // in the list of leases
 }
 
@@ -236,6 +237,16 @@ func (b *Broker) CancelJob(now protocol.Instant, job protocol.JobKey, out *Outbo
 	default:
 		b.record(now, job, row)
 		b.cancel(now, job, row, out)
+	}
+}
+
+// QuarantineOnExpiry makes the end of a claim's lease mean quarantine, as who asked for the job has
+// said of its kind. It is called as soon as the claim is granted: requests themselves know no
+// kinds here. A claim that is not open is left alone.
+func (b *Broker) QuarantineOnExpiry(now protocol.Instant, job protocol.JobKey, token protocol.Token) {
+	if row := b.Job(job); row != nil && row.State == JobClaimed && row.Token == token {
+		b.record(now, job, row)
+		row.Parks = true
 	}
 }
 

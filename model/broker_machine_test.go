@@ -89,12 +89,12 @@ func (d *duel) actions() map[string]func(*rapid.T) {
 		return func(t *rapid.T) { d.play(t, draw(t)) }
 	}
 	work := []func(*rapid.T) op{
-		d.claim, d.claim, d.claim, d.settle, d.settle, d.renew, d.save, d.tickNext, d.tickNext, d.enqueue, d.withdraw, d.register,
+		d.claim, d.claim, d.claim, d.settle, d.settle, d.renew, d.save, d.tickNext, d.tickNext, d.enqueue, d.withdraw, d.register, d.park,
 	}
 	return map[string]func(*rapid.T){
 		"enqueue": act(d.enqueue), "register": act(d.register), "claim": act(d.claim), "withdraw": act(d.withdraw),
 		"renew": act(d.renew), "save": act(d.save), "settle": act(d.settle), "going": act(d.going), "cancel": act(d.cancel),
-		"tick": act(d.tickNext), "hangup": act(d.hangup), "end poll": act(d.endPoll),
+		"tick": act(d.tickNext), "hangup": act(d.hangup), "end poll": act(d.endPoll), "park": act(d.park),
 		"busy": func(t *rapid.T) {
 			for range rapid.IntRange(1, 12).Draw(t, "calls") {
 				d.play(t, rapid.SampledFrom(work).Draw(t, "call")(t))

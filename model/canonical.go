@@ -108,6 +108,7 @@ func (c *canonical) at(t protocol.Instant) { c.buf = protocol.AppendRelative(c.b
 // Bits beside a job's state and a member's row.
 const (
 	cancelBit = 0x80
+	parksBit  = 0x40
 
 	knownBit  = 1
 	goingBit  = 2
@@ -119,6 +120,9 @@ func (c *canonical) row(b *Broker, job protocol.JobKey, row *JobRow) {
 	state := byte(row.State)
 	if row.Cancel {
 		state |= cancelBit
+	}
+	if row.Parks && row.State == JobClaimed { // it says nothing about a claim whose lease is over
+		state |= parksBit
 	}
 	c.buf = append(c.buf, state, byte(row.Verb))
 	c.num(c.ranks.Token(job, row.Token))

@@ -97,7 +97,7 @@ func (r *canonicalReader) row(b *Broker, job protocol.JobKey) {
 	}
 	*row = JobRow{Work: row.Work, Kind: row.Kind, Version: row.Version}
 	state := r.byte()
-	row.State, row.Cancel = JobState(state&^cancelBit), state&cancelBit != 0
+	row.State, row.Cancel, row.Parks = JobState(state&^(cancelBit|parksBit)), state&cancelBit != 0, state&parksBit != 0
 	row.Verb, row.Token = protocol.Verb(r.byte()), protocol.Token(r.num())
 	switch row.State {
 	case JobReady:

@@ -43,7 +43,7 @@ func dump(b *Broker) string {
 func (h *history) someCall(t *rapid.T, b *Broker) op {
 	tick := func(t *rapid.T) op { return h.tick(t, b.Deadline()) }
 	return rapid.SampledFrom([]func(*rapid.T) op{
-		h.enqueue, h.enqueue, h.register, h.claim, h.claim, h.claim, h.settle, h.settle, h.renew, h.save, h.withdraw, h.going, h.cancel, tick, tick,
+		h.enqueue, h.enqueue, h.register, h.claim, h.claim, h.claim, h.settle, h.settle, h.renew, h.save, h.withdraw, h.going, h.cancel, h.park, tick, tick,
 	}).Draw(t, "call")(t)
 }
 

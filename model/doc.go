@@ -64,7 +64,9 @@
 // is cancelled instead.
 //
 // When a lease is over depends on [Rescue]: by expiry it is over at its end, noticed by the
-// next new claim request or tick; by sweep not before a sweep finds it; else never.
+// next new claim request or tick; by sweep not before a sweep finds it; else never. What then
+// becomes of the job [OnExpiry] says for the queue; and quarantine is what it becomes in any case
+// when the request that it was granted to said so of its kind ([Broker.QuarantineOnExpiry]).
 //
 // # What is counted
 //

@@ -169,7 +169,7 @@ func (b *Broker) expire(now protocol.Instant, job protocol.JobKey, row *JobRow, 
 		wait = b.retryAfter(job, row)
 	}
 	switch {
-	case b.cfg.OnExpiry == QuarantineExpired:
+	case b.cfg.OnExpiry == QuarantineExpired, row.Parks:
 		row.State = JobQuarantined
 		out.Facts = append(out.Facts, Fact{Kind: Quarantined, Job: job, Token: row.Token, At: now})
 	case b.cfg.OnExpiry == BuryExpired, b.outOfAttempts(row), b.cfg.Poison > 0 && int(row.Poison) >= b.cfg.Poison, fails && b.outOfFailures(row):

@@ -10,6 +10,7 @@ type queue interface {
 	Enqueue(now protocol.Instant, job protocol.JobKey, kind protocol.Kind, version uint16, work protocol.Duration, out *Outbox)
 	Handle(now protocol.Instant, req Request, out *Outbox)
 	CancelJob(now protocol.Instant, job protocol.JobKey, out *Outbox)
+	QuarantineOnExpiry(now protocol.Instant, job protocol.JobKey, token protocol.Token)
 	Tick(now protocol.Instant, out *Outbox)
 	Hangup(now protocol.Instant, who Member, out *Outbox)
 	EndPoll(now protocol.Instant, who Member, seq uint64, out *Outbox)
@@ -153,6 +154,13 @@ func (h *history) endPoll(t *rapid.T) op {
 func (h *history) cancel(t *rapid.T) op {
 	now, job := h.now, protocol.JobKey(rapid.Uint64Range(0, uint64(h.jobs)).Draw(t, "job"))
 	return func(q queue, out *Outbox) { q.CancelJob(now, job, out) }
+}
+
+// park makes expiry of a claim mean quarantine.
+func (h *history) park(t *rapid.T) op {
+	now := h.now
+	_, e := h.about(t, protocol.Renew)
+	return func(q queue, _ *Outbox) { q.QuarantineOnExpiry(now, e.Job, e.Token) }
 }
 
 // tick moves the clock, often to exactly the broker's deadline, and ticks or does not:

@@ -104,6 +104,7 @@ func (s *spec) grant(now protocol.Instant, l *specLife, j *specJob) {
 	j.Token = max(j.Token+1, protocol.Token(now/1000))
 	j.Owner, j.State, j.Verb, j.Reason = l.Member, JobClaimed, protocol.NoVerb, protocol.NoReason
 	j.Lease, j.leased = now.Add(s.cfg.Lease), s.next()
+	j.Parks = false
 	j.Deliveries++
 	l.grants = append(l.grants, grant{j.id, j.Token})
 	s.fact(Fact{Kind: Claimed, Job: j.id, Token: j.Token, Seat: l.Seat, Nonce: l.Nonce, At: now})

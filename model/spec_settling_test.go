@@ -154,7 +154,7 @@ func (s *spec) expire(now protocol.Instant, j *specJob) {
 		over = over || last
 	}
 	switch {
-	case s.cfg.OnExpiry == QuarantineExpired:
+	case s.cfg.OnExpiry == QuarantineExpired || j.Parks:
 		j.State = JobQuarantined
 		s.fact(Fact{Kind: Quarantined, Job: j.id, Token: j.Token, At: now})
 	case over:

@@ -100,6 +100,12 @@ func (s *spec) CancelJob(now protocol.Instant, id protocol.JobKey, out *Outbox) 
 	}
 }
 
+func (s *spec) QuarantineOnExpiry(_ protocol.Instant, id protocol.JobKey, token protocol.Token) {
+	if j := s.job(id); j != nil && j.State == JobClaimed && j.Token == token {
+		j.Parks = true
+	}
+}
+
 func (s *spec) Handle(now protocol.Instant, req Request, out *Outbox) {
 	s.out = out
 	switch req.Effect.Kind {

@@ -114,9 +114,9 @@ func (d *duel) enqueue() {
 	d.compareJobs()
 }
 
-func (d *duel) claim(l *life, seq uint64, want int) {
-	d.say("%v asks for %d as request %d", l, want, seq)
-	req := worker.ClaimRequest{Queue: Queue, Seq: seq, Want: want, Kinds: []worker.KindVersions{{Kind: kind, Min: 1, Max: 9}}}
+func (d *duel) claim(l *life, seq uint64, want int, expiry worker.Expiry) {
+	d.say("%v asks for %d as request %d%s", l, want, seq, []string{"", ", whose expiry means quarantine"}[expiry])
+	req := worker.ClaimRequest{Queue: Queue, Seq: seq, Want: want, Kinds: []worker.KindVersions{{Kind: kind, Min: 1, Max: 9, OnExpiry: expiry}}}
 	req.Incarnation = l.incarnation.subject
 	got, gotErr := d.subject.Claim(call(d), req)
 	req.Incarnation = l.incarnation.ref

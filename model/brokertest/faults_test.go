@@ -19,6 +19,15 @@ import (
 	"github.com/quiesce/quiesce/protocol/worker"
 )
 
+// meaning returns kinds for which expiry means something else.
+func meaning(kinds []worker.KindVersions, expiry func(worker.KindVersions) worker.Expiry) []worker.KindVersions {
+	kinds = slices.Clone(kinds)
+	for i := range kinds {
+		kinds[i].OnExpiry = expiry(kinds[i])
+	}
+	return kinds
+}
+
 // faults are the ways in which brokers go wrong, one at a time, and what must report each:
 // named cases, and the random histories unless the fault is out of their reach.
 var faults = []struct {
@@ -90,6 +99,35 @@ var faults = []struct {
 	{name: "expiry never quarantines", settings: func(m *memory.Config, _ Config) { m.OnExpiry = model.Redeliver }, cases: []string{
 		"expiry that means quarantine",
 	}},
+	{name: "what expiry means for a kind is not heard", broken: func(f *faulty, _ Config) {
+		f.claim = f.asked(func(req *worker.ClaimRequest) bool {
+			req.Kinds = meaning(req.Kinds, func(worker.KindVersions) worker.Expiry { return worker.Redeliver })
+			return true
+		})
+	}, cases: []string{
+		"expiry that means quarantine for a kind", "what a request that waits says of a kind counts when it is served",
+		"a worker that was going leaves its jobs to quarantine, too, if its kind says so",
+	}},
+	{name: "what expiry means for a kind is taken to mean so for all", broken: func(f *faulty, _ Config) {
+		f.claim = f.asked(func(req *worker.ClaimRequest) bool {
+			most := worker.Redeliver
+			for _, k := range req.Kinds {
+				most = max(most, k.OnExpiry)
+			}
+			req.Kinds = meaning(req.Kinds, func(worker.KindVersions) worker.Expiry { return most })
+			return true
+		})
+	}, noRandom: "its jobs are of one kind", cases: []string{"expiry that means quarantine for a kind"}},
+	{name: "what expiry once meant for a kind it means for ever", broken: func(f *faulty, _ Config) {
+		said := map[string]worker.Expiry{}
+		f.claim = f.asked(func(req *worker.ClaimRequest) bool {
+			req.Kinds = meaning(req.Kinds, func(k worker.KindVersions) worker.Expiry {
+				said[k.Kind] = max(said[k.Kind], k.OnExpiry)
+				return said[k.Kind]
+			})
+			return true
+		})
+	}, cases: []string{"expiry that means quarantine for a kind"}},
 	{name: "finished jobs are forgotten at once", settings: func(m *memory.Config, _ Config) { m.Keep = tick }, cases: []string{
 		"a late repeat is recognised",
 	}},

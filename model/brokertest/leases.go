@@ -203,4 +203,39 @@ var leaseCases = []check{
 		s.later(lease)
 		d.ok(d.ack(), "however late")
 	}},
+	{"expiry that means quarantine for a kind", func(t TB, open Open) {
+		s := set(t, open)
+		parked, again := s.job(), s.job()
+		other := s.broker.Enqueue(Queue, NewJob{Kind: otherKind, Version: version, Payload: []byte("payload")})
+		a, b := s.worker("a").parking(), s.worker("b")
+		claims := a.takes(3, 3)
+		require.Equal(t, []protocol.JobKey{parked, again, other}, []protocol.JobKey{claims[0].Job, claims[1].Job, claims[2].Job})
+		s.later(lease - tick)
+		claims[0].ok(claims[0].renew(), "a renewal")
+		claims[1].ok(claims[1].release(protocol.BecauseDrain, 0), "a release")
+		s.later(tick)
+		s.is(other, model.JobReady, "of its kind nothing was said")
+		s.is(again, model.JobReady, "it was handed back before its lease ran out")
+		s.later(lease - tick)
+		s.is(parked, model.JobQuarantined, "its lease ran out, and its worker had said what that means for its kind")
+		require.Equal(t, Job{State: model.JobQuarantined, Deliveries: 1, Poison: 1, Fruitless: 1}, s.info(parked))
+		claims[0].code(protocol.Expired, claims[0].renew(), "its lease ran out")
+		claims[0].code(protocol.Closed, claims[0].release(protocol.BecauseDrain, 0), "only finished work brings it back")
+		claims[0].ok(claims[0].ack(), "finished work is not parked")
+
+		next := b.take()
+		require.Equal(t, again, next.Job)
+		s.later(lease)
+		s.is(again, model.JobReady, "the worker that held it now has said nothing of the kind")
+		a.going()
+	}},
+	{"a worker that was going leaves its jobs to quarantine, too, if its kind says so", func(t TB, open Open) {
+		s := set(t, open)
+		job := s.job()
+		a := s.worker("a").parking()
+		a.take()
+		a.going()
+		s.later(lease)
+		require.Equal(t, Job{State: model.JobQuarantined, Deliveries: 1, Fruitless: 1}, s.info(job), "an interruption and no poison")
+	}},
 }

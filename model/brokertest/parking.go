@@ -24,6 +24,14 @@ var parkingCases = []check{
 		s.later(lease - tick)
 		c.ok(c.renew(), "its lease began when it was granted")
 	}},
+	{"what a request that waits says of a kind counts when it is served", func(t TB, open Open) {
+		s := setParking(t, open)
+		w := s.worker("a").parking().park(1, park, 1)
+		job := s.job()
+		w.servedOne("a job came")
+		s.later(lease)
+		s.is(job, model.JobQuarantined, "its lease ran out, and its worker had said what that means for its kind")
+	}},
 	{"a served request says how long it waited", func(t TB, open Open) {
 		s := setParking(t, open)
 		a := s.worker("a")

@@ -87,7 +87,7 @@ func (d *duel) drawClaim(t *rapid.T) {
 		return // what an earlier life may still claim is left open
 	}
 	l.seq += rapid.SampledFrom([]uint64{1, 1, 1, 2}).Draw(t, "seq")
-	d.claim(l, l.seq, rapid.IntRange(1, 3).Draw(t, "want"))
+	d.claim(l, l.seq, rapid.IntRange(1, 3).Draw(t, "want"), drawExpiry(t))
 }
 
 // drawRepeat sends a request once more, the newest or an older one.
@@ -96,7 +96,16 @@ func (d *duel) drawRepeat(t *rapid.T) {
 	if l.superseded || l.seq == 0 {
 		return
 	}
-	d.claim(l, l.seq-min(l.seq-1, rapid.SampledFrom([]uint64{0, 0, 0, 1}).Draw(t, "ago")), rapid.IntRange(1, 3).Draw(t, "want"))
+	d.claim(l, l.seq-min(l.seq-1, rapid.SampledFrom([]uint64{0, 0, 0, 1}).Draw(t, "ago")), rapid.IntRange(1, 3).Draw(t, "want"), drawExpiry(t))
+}
+
+// drawExpiry draws what a request says of the kind. A repeat may say something else, and that
+// changes nothing about what it was granted.
+func drawExpiry(t *rapid.T) worker.Expiry {
+	if rapid.IntRange(0, 7).Draw(t, "expiry of the kind") == 7 {
+		return worker.QuarantineOnExpiry
+	}
+	return worker.Redeliver
 }
 
 // drawWithdraw withdraws the newest request, one before it, or one that is still on its way.

@@ -21,6 +21,7 @@ const (
 	keep       = time.Hour
 	tick       = time.Millisecond // the resolution of a broker's clock
 	kind       = "job"
+	otherKind  = "other"
 	version    = 3
 )
 
@@ -91,6 +92,7 @@ type hand struct {
 	incarnation uint64
 	queue       string
 	seq         uint64
+	kinds       []worker.KindVersions
 }
 
 // worker registers the first or next life of a seat.
@@ -99,7 +101,10 @@ func (s *stage) worker(seat string) *hand { return s.workerOf(seat, 1) }
 func (s *stage) workerOf(seat string, generation uint32) *hand {
 	s.Helper()
 	s.lives++
-	h := &hand{stage: s, queue: Queue, life: worker.Life{Seat: seat, Nonce: uuid.UUID{15: s.lives}, Generation: generation}}
+	h := &hand{
+		stage: s, queue: Queue, life: worker.Life{Seat: seat, Nonce: uuid.UUID{15: s.lives}, Generation: generation},
+		kinds: []worker.KindVersions{{Kind: kind, Min: 1, Max: 9}},
+	}
 	h.register()
 	return h
 }
@@ -122,8 +127,17 @@ func (h *hand) on(queue string) *hand {
 func (h *hand) request(seq uint64, want int, park time.Duration) worker.ClaimRequest {
 	return worker.ClaimRequest{
 		Incarnation: h.incarnation, Queue: h.queue, Seq: seq, Want: want, Park: park,
-		Kinds: []worker.KindVersions{{Kind: kind, Min: 1, Max: 9}},
+		Kinds: h.kinds,
 	}
+}
+
+// parking makes the worker say of the kind that expiry means quarantine, beside another kind of
+// which it says nothing.
+func (h *hand) parking() *hand {
+	h.kinds = []worker.KindVersions{
+		{Kind: kind, Min: 1, Max: 9, OnExpiry: worker.QuarantineOnExpiry}, {Kind: otherKind, Min: 1, Max: 9},
+	}
+	return h
 }
 
 // ask sends a new claim request that does not wait.

@@ -22,7 +22,7 @@ type TB interface {
 type Config struct {
 	Start       time.Time      // what the broker's clock reads when it is opened
 	Lease       time.Duration  // of every claim and renewal
-	OnExpiry    model.OnExpiry // Redeliver or QuarantineExpired, for every kind
+	OnExpiry    model.OnExpiry // Redeliver or QuarantineExpired, for kinds of which requests do not say the latter
 	MaxFailures int            // a job that failed so often is dead-lettered; 0 is never
 	Poison      int            // a job whose lease ran out so often in a row is dead-lettered; 0 is never
 	Starving    int            // a job interrupted so often without progress is reported; it goes on

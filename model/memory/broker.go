@@ -18,7 +18,7 @@ const (
 // Config is what a broker is told once. What is zero has the default named beside it.
 type Config struct {
 	Lease       time.Duration  // 5 m, as the worker's
-	OnExpiry    model.OnExpiry // Redeliver
+	OnExpiry    model.OnExpiry // Redeliver; for kinds of which the worker does not say QuarantineOnExpiry
 	MaxFailures int            // a job that failed so often is dead-lettered; 0 is never
 	Poison      int            // a job whose lease ran out so often in a row is dead-lettered; 0 is never
 	Starving    int            // interruptions without progress that are a fact worth reporting; 0 is never

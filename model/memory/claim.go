@@ -20,6 +20,7 @@ type request struct {
 type poll struct {
 	request
 	until protocol.Instant
+	kinds []worker.KindVersions
 	calls []chan claimed
 }
 
@@ -71,7 +72,7 @@ func (b *Broker) ask(ctx context.Context, req worker.ClaimRequest) (chan claimed
 	p := q.poll(id)
 	fresh := p == nil
 	if fresh {
-		p = &poll{request: id, until: now.Add(protocol.Duration(max(req.Park, 0)))}
+		p = &poll{request: id, until: now.Add(protocol.Duration(max(req.Park, 0))), kinds: req.Kinds}
 		q.polls = append(q.polls, p)
 	}
 	call := make(chan claimed, 1)
@@ -97,6 +98,24 @@ func (q *queue) poll(id request) *poll {
 		}
 	}
 	return nil
+}
+
+// askedBy returns the request that a claim was granted to.
+func (b *Broker) askedBy(q *queue, claimed model.Fact) (newest *poll) {
+	for _, p := range q.polls {
+		m := b.life(p.incarnation)
+		if m.Seat == claimed.Seat && m.Nonce == claimed.Nonce && (newest == nil || p.seq > newest.seq) {
+			newest = p
+		}
+	}
+	return newest
+}
+
+// parks reports whether the request says of a kind that expiry means quarantine.
+func (p *poll) parks(kind string) bool {
+	return p != nil && slices.ContainsFunc(p.kinds, func(k worker.KindVersions) bool {
+		return k.Kind == kind && k.OnExpiry == worker.QuarantineOnExpiry
+	})
 }
 
 // refuse answers those waiting requests that the model has given up without a word.
@@ -164,6 +183,9 @@ func (b *Broker) note(q *queue, f model.Fact) {
 	switch f.Kind {
 	case model.Claimed:
 		j.prior = j.last
+		if b.askedBy(q, f).parks(j.kind) {
+			q.model.QuarantineOnExpiry(f.At, f.Job, f.Token)
+		}
 	case model.LeaseRanOut:
 		j.last = worker.Prior{Token: f.Token, Reason: f.Reason}
 	case model.ClaimSettled:

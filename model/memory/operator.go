@@ -126,7 +126,7 @@ func (b *Broker) snapshot() *Broker {
 		dst := &queue{name: q.name, model: new(model.Broker), ended: slices.Clone(q.ended)}
 		q.model.CopyTo(dst.model)
 		for _, p := range q.polls {
-			dst.polls = append(dst.polls, &poll{request: p.request, until: p.until})
+			dst.polls = append(dst.polls, &poll{request: p.request, until: p.until, kinds: p.kinds})
 		}
 		for key, j := range b.jobs {
 			if j.queue == q {

@@ -107,7 +107,8 @@ type ClaimRequest struct {
 }
 
 // KindVersions is a job kind, the payload versions understood, both ends included, and what
-// the broker is to do when the lease of a claim granted to this request runs out.
+// the broker is to do when the lease of a claim granted to this request runs out. That is
+// settled with the grant: what others say of the kind later changes nothing about it.
 type KindVersions struct {
 	Kind     string
 	Min, Max uint16
@@ -119,7 +120,7 @@ type Expiry uint8
 
 // Answers to an expiry.
 const (
-	Redeliver          Expiry = iota // it is claimable again
+	Redeliver          Expiry = iota // it is claimable again, or what the queue's own setting says
 	QuarantineOnExpiry               // it is parked: nobody knows how much of it was done
 )
 

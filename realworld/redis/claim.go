@@ -262,6 +262,9 @@ func kindList(kinds []worker.KindVersions) string {
 		b.WriteString(strconv.Itoa(int(k.Min)))
 		b.WriteByte('\t')
 		b.WriteString(strconv.Itoa(int(k.Max)))
+		if k.OnExpiry == worker.QuarantineOnExpiry {
+			b.WriteByte('q')
+		}
 		b.WriteByte('\n')
 	}
 	return b.String()

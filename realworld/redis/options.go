@@ -40,7 +40,7 @@ type QueueConfig struct {
 	MaxFailures int           // 25; a job that failed so often is dead-lettered. Negative is never
 	Poison      int           // 3; a job whose lease ran out so often in a row is dead-lettered. Negative is never
 	Starving    int           // 10; a job interrupted so often without progress is counted as starving. Negative is never
-	OnExpiry    OnExpiry      // Redeliver
+	OnExpiry    OnExpiry      // Redeliver; of kinds of which their worker does not say that expiry means quarantine
 	BackoffMin  time.Duration // 15 s; delay after the first failure, doubled with each
 	BackoffMax  time.Duration // 24 h
 	Spread      time.Duration // BackoffMin; at most so much is added to a delay, so that what failed together does not come back together. Negative is nothing

@@ -4,7 +4,7 @@ local KINDS = ARGV[9]
 local ids, records, old, taken, misfits = {}, {}, {}, 0, 0
 
 -- fits reports whether the worker understands a job. Its kinds are a line each: name, lowest
--- and highest version. No line is everything.
+-- and highest version, and a q when expiry means quarantine. No line is everything.
 local understood
 local memo = {}
 local function fits(record)
@@ -13,8 +13,8 @@ local function fits(record)
   if known ~= nil then return known end
   if not understood then
     understood = {}
-    for kind, low, high in string.gmatch(KINDS, '([^\t\n]*)\t(%d+)\t(%d+)\n') do
-      understood[kind] = { tonumber(low), tonumber(high) }
+    for kind, low, high, parks in string.gmatch(KINDS, '([^\t\n]*)\t(%d+)\t(%d+)(q?)\n') do
+      understood[kind] = { tonumber(low), tonumber(high), parks == 'q' }
     end
   end
   local kind, version = match(head, '^(.*)\t(%d+)$')
@@ -23,6 +23,10 @@ local function fits(record)
   memo[head] = known
   return known
 end
+
+-- parks reports whether expiry means quarantine for a job that fits.
+local parkers = string.find(KINDS, 'q\n', 1, true)
+local function parks(record) return understood[match(record, '^[^\t]*')][3] end
 
 local claims = once(function()
   local J, W = jobs(), waiters()
@@ -58,7 +62,7 @@ local claims = once(function()
     if KINDS == '' then
       look('-', '+')
     else
-      for kind, least, most in string.gmatch(KINDS, '([^\t\n]*)\t(%d+)\t(%d+)\n') do
+      for kind, least, most in string.gmatch(KINDS, '([^\t\n]*)\t(%d+)\t(%d+)q?\n') do
         look(string.format('[%s\t%05d\t', kind, least), string.format('[%s\t%05d\t\255', kind, most))
       end
     end

@@ -51,10 +51,11 @@ local jobs = once(function()
     starve(id, over and 0 or s[FRUITLESS])
   end
 
-  -- A claim: token, "c" when an operator wants the job cancelled, its holder and generation.
+  -- A claim: token, "c" when an operator wants the job cancelled, its holder and generation,
+  -- and " q" when the end of its lease means quarantine.
   local function parts(claim)
-    local holder, generation = match(claim, '^(%d+):(%d+)', 18)
-    return sub(claim, 1, 16), sub(claim, 17, 17) == 'c', holder, generation
+    local holder, generation, parks = match(claim, '^(%d+):(%d+)(.*)', 18)
+    return sub(claim, 1, 16), sub(claim, 17, 17) == 'c', holder, generation, parks == ' q'
   end
 
   -- What ended is remembered in a ring of eight bytes a job: token, verb (and 8), and what
@@ -177,7 +178,7 @@ local jobs = once(function()
     call('ZREM', LEASES, id)
     local claim = call('HGET', CLAIMS, id)
     if not claim then return end
-    local tok, wanted, holder, generation = parts(claim)
+    local tok, wanted, holder, generation, parks = parts(claim)
     local s = load(id)
     local reason, m = EXPIRED, member(holder)
     if m and m.going then reason = CUT else s[POISON] = s[POISON] + 1 end
@@ -185,7 +186,7 @@ local jobs = once(function()
     s[DELIVERIES] = s[DELIVERIES] + 1
     fruitless(s)
     count(reason == CUT and 'cut' or 'expired')
-    if POLICY.quarantines then
+    if POLICY.quarantines or parks then
       store(id, s, true)
       call('ZADD', QUARANTINED, int(now), id)
       count('quarantined')

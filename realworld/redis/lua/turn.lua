@@ -174,6 +174,11 @@ if taken > 0 then
       end
     end
   end
+  if parkers then
+    for i = 1, taken do
+      if parks(records[i]) then held[2 * i] = held[2 * i] .. ' q' end
+    end
+  end
   call('HSET', CLAIMS, unpack(held))
   call('ZADD', LEASES, unpack(leases))
   if #first > 0 then returned[#returned + 1] = fresh .. ':' .. table.concat(first, ',') end
