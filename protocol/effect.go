@@ -100,7 +100,7 @@ const (
 	SettleSuperseded            // the broker had another holder or another verb
 	LeftUnsettled               // the end of the drain came before the broker's answer
 	HandlerLeaking              // a handler was still running when its undo slice ended
-	HandlerLeaked               // a handler was still running at the end
+	HandlerLeaked               // a handler, or undo that had outlived its slice, was still running at the end
 	EverySlotWedged             // the worker drains itself
 
 	noteCodes

@@ -67,7 +67,13 @@ func (w *Worker) note(e *protocol.Effect) {
 			job.forfeit()
 		}
 		w.log.Warn("lease lost", "kind", w.kindName(e.JobKind), "job", e.Job, "token", e.Token)
-	case protocol.HandlerLeaking, protocol.HandlerLeaked:
+	case protocol.HandlerLeaked:
+		if w.slots[e.Slot].undoing {
+			w.log.Error("undo hooks still run and are left behind; they were given up before", "kind", w.kindName(e.JobKind), "job", e.Job, "note", e.Note.String())
+			return
+		}
+		fallthrough
+	case protocol.HandlerLeaking:
 		w.log.Error("a handler ignores its cancellation; its claim is kept", "kind", w.kindName(e.JobKind), "job", e.Job, "note", e.Note.String())
 	case protocol.EverySlotWedged:
 		w.log.Error("no slot will ever be free again: every handler ignores its cancellation; the worker drains itself")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -398,6 +399,56 @@ func TestGapsAreMeasuredPerKindAndWarnedOfOnce(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A child process is waited for all the time, also beside another goroutine that checks.
+func TestAWaitOnBehalfOfAHandlerIsNoGap(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		w := b.start("a", func(ctx context.Context, job *Job) error {
+			time.Sleep(2 * time.Second)
+			if err := job.Checkpoint(ctx); err != nil {
+				return err
+			}
+			done := job.Scope.Listen()
+			time.Sleep(time.Minute) // as if ctx would end it
+			_ = job.Checkpoint(ctx)
+			time.Sleep(time.Minute)
+			done()
+			time.Sleep(time.Second)
+			return job.Checkpoint(ctx)
+		}, nil)
+		b.broker.enqueue(1, "x")
+		b.sleep(3 * time.Minute)
+		assert.Equal(t, 2*time.Second, w.LongestGap("job"))
+		w.term()
+	})
+}
+
+// What is said of an undo that hangs is not what is said of a deaf handler, and said once.
+func TestAnUndoThatHangsIsLoggedAsOne(t *testing.T) {
+	inBubble(t, func(b *bench) {
+		var text bytes.Buffer
+		forever := make(chan struct{})
+		w := b.start("a", func(_ context.Context, job *Job) error {
+			job.Scope.OnAbort(func(context.Context) error { <-forever; return nil })
+			return errors.New("no")
+		}, func(o *Options) { o.Logger = slog.New(slog.NewTextHandler(&text, nil)) })
+		b.broker.enqueue(1, "x")
+		b.sleep(time.Second)
+		b.broker.Fail(errDown) // the settling is repeated
+		b.sleep(5 * time.Second)
+		b.broker.Fail(nil)
+		b.sleep(5 * time.Second)
+		assert.Equal(t, model.JobQuarantined, b.broker.job(1).State)
+		w.term()
+		<-w.left
+		assert.Equal(t, protocol.ExitLeaked, w.Status())
+		said := text.String()
+		assert.Equal(t, 1, strings.Count(said, "undo hooks take longer than they may; the job is quarantined"), said)
+		assert.Equal(t, 1, strings.Count(said, "undo hooks still run and are left behind"), said)
+		assert.NotContains(t, said, "a handler ignores its cancellation")
+		close(forever)
+	})
 }
 
 func TestAHandlerThatNeverChecksIsMeasuredByHowLongItTakesToStop(t *testing.T) {

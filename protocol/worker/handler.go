@@ -181,6 +181,7 @@ func (w *Worker) teach(ev protocol.Event) {
 // startUndo runs the undo hooks of a scope in their own goroutine.
 func (w *Worker) startUndo(e protocol.Effect) {
 	job := w.slots[e.Slot].job
+	w.slots[e.Slot].undoing = true
 	job.Scope.privateOnly.Store(e.Private)
 	ctx, cancel := w.workUntil(e.Until)
 	go func() {

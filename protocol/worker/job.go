@@ -38,6 +38,7 @@ type Job struct {
 	draining chan struct{} // made when somebody asks for it
 	progress progress
 	checks   int
+	listens  int               // waits that end when it is cancelled
 	checked  protocol.Instant  // the last check for cancellation
 	longest  protocol.Duration // between two checks
 	told     protocol.Instant  // when it was cancelled, or Never
@@ -94,8 +95,7 @@ func (j *Job) Held() bool { return !j.lost.Load() }
 // for cancellation throughout.
 func (j *Job) Sleep(ctx context.Context, d time.Duration) error {
 	j.on.reached(j, AtSleep)
-	j.check()
-	defer j.restart()
+	defer j.listen()()
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -125,17 +125,27 @@ func (j *Job) check() {
 	now := j.on.now()
 	j.mu.Lock()
 	j.checks++
-	j.longest = max(j.longest, now.Sub(j.checked))
+	if j.listens == 0 {
+		j.longest = max(j.longest, now.Sub(j.checked))
+	}
 	j.checked = now
 	j.mu.Unlock()
 }
 
-// restart begins a gap anew after the time in which the handler was listening.
-func (j *Job) restart() {
-	now := j.on.now()
+// listen begins a wait that ends when the handler is cancelled. The next gap begins at the end
+// of it.
+func (j *Job) listen() (done func()) {
+	j.check()
 	j.mu.Lock()
-	j.checked = now
+	j.listens++
 	j.mu.Unlock()
+	return func() {
+		now := j.on.now()
+		j.mu.Lock()
+		j.listens--
+		j.checked = now
+		j.mu.Unlock()
+	}
 }
 
 // tell takes in that the handler was cancelled.

@@ -39,6 +39,9 @@ func (w *Worker) takeIn(m message) {
 				continue
 			}
 		}
+		if ev.Kind == protocol.UndoReturned {
+			w.slots[ev.Slot].undoing = false
+		}
 		w.stepAt(now, ev)
 	}
 	w.granted = nil

@@ -13,6 +13,11 @@ type outbox struct {
 // settle sends a settlement, with others.
 func (w *Worker) settle(e *protocol.Effect) {
 	s := w.settlement(e)
+	if e.Verb == protocol.Quarantine && w.slots[e.Slot].undoing && !w.slots[e.Slot].overran {
+		w.slots[e.Slot].overran = true
+		w.log.Error("undo hooks take longer than they may; the job is quarantined, and its slot is taken until they return",
+			"kind", w.kindName(e.JobKind), "job", e.Job)
+	}
 	if w.poster == nil {
 		w.settles.put(s, *e, nil)
 		return

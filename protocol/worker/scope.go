@@ -89,6 +89,17 @@ func Acquire[T any](s *Scope, acquire func() (value T, release func() error, err
 	return value, err
 }
 
+// Listen says that the handler waits for something now that ends when its context is done, as
+// Job.Sleep does, until done is called: that is no gap between two looks for cancellation,
+// however long it takes. For those who wait on behalf of a handler and know its scope, as package
+// proc does for a child process.
+func (s *Scope) Listen() (done func()) {
+	if s.job == nil {
+		return func() {}
+	}
+	return s.job.listen()
+}
+
 func (s *Scope) reached(p Point) {
 	if s.job != nil {
 		s.job.on.reached(s.job, p)

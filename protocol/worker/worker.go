@@ -72,7 +72,9 @@ type slot struct {
 	job     *Job
 	cancel  context.CancelCauseFunc
 	started protocol.Instant
-	running bool
+	running bool  // its handler does
+	undoing bool  // its undo hooks run
+	overran bool  // and have been given up
 	err     error // what the handler returned; the cause of a Fail
 }
 

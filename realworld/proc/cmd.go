@@ -20,6 +20,12 @@ type Scope interface {
 	OnAbort(undo func(ctx context.Context) error)
 }
 
+// listener is a Scope that measures how seldom its handler looks at its context: while it waits
+// for a child it does so all the time.
+type listener interface {
+	Listen() (done func())
+}
+
 // Cmd is a child process, as in package os/exec. It can be used once.
 type Cmd struct {
 	Path string   // of the program
@@ -114,6 +120,9 @@ func (c *Cmd) PID() int { return c.child.pid }
 func (c *Cmd) Wait() error {
 	if c.child == nil {
 		return errors.New("proc: the command was not started")
+	}
+	if l, ok := c.scope.(listener); ok {
+		defer l.Listen()()
 	}
 	<-c.gone
 	err := c.result.err

@@ -66,7 +66,14 @@ func workerProcess() {
 
 // scope keeps the hooks, as a worker's does.
 type scope struct {
-	undo []func(ctx context.Context) error
+	undo              []func(ctx context.Context) error
+	listened, waiting int
+}
+
+func (s *scope) Listen() (done func()) {
+	s.listened++
+	s.waiting++
+	return func() { s.waiting-- }
 }
 
 func (s *scope) OnAbort(undo func(ctx context.Context) error) { s.undo = append(s.undo, undo) }
@@ -277,6 +284,19 @@ func TestAChildInheritsNothingElse(t *testing.T) {
 }
 
 // What a child leaves running when it ends is killed: its output ends.
+// While a handler waits for its child it listens: that is no gap between two looks.
+func TestWaitingForAChildIsListening(t *testing.T) {
+	s := &scope{}
+	cmd := proc.Command(t.Context(), s, "sh", "-c", "cat")
+	out, in := io.Pipe()
+	cmd.Stdin = out
+	require.NoError(t, cmd.Start())
+	assert.Zero(t, s.listened, "it may do something else meanwhile")
+	in.Close()
+	require.NoError(t, cmd.Wait())
+	assert.Equal(t, []int{1, 0}, []int{s.listened, s.waiting})
+}
+
 func TestNothingIsLeftBehindByAChildThatEnds(t *testing.T) {
 	needSetsid(t)
 	var out bytes.Buffer
