@@ -9,6 +9,17 @@ import (
 	"github.com/quiesce/quiesce/protocol"
 )
 
+// parts is what a form says about one worker, but for its seat: its rows at the broker, its
+// process, its messages. With symmetry last comes what sets it apart otherwise.
+type parts [4][]byte
+
+const (
+	ofSeat = iota
+	ofProcess
+	ofMessages
+	ofOthers
+)
+
 // coder writes states down in canonical form and reads them back. In that form instants are
 // relative, numbers that only grow are replaced by their ranks, and messages are in an order
 // of their own, since the order on the wire decides nothing; so a world without a horizon
@@ -18,8 +29,9 @@ type coder struct {
 	ranks    ranks
 	own      [maxWorkers]ofWorker
 	buf      []byte
-	parts    [maxWorkers][]byte // what is about one worker, but for its seat
-	order    [maxWorkers]int    // of the seats in the form
+	parts    [maxWorkers]parts
+	written  [maxWorkers]parts // memory for those that are not copied
+	order    [maxWorkers]int   // of the seats in the form
 	message  []byte
 	spans    [][2]int
 	symmetry bool
@@ -45,11 +57,31 @@ func (e *engine) encode(st *state) []byte {
 		e.renameJobs(st)
 	}
 	for i := range st.workers {
-		part := st.broker.AppendSeat(c.parts[i][:0], i, st.now, &c.ranks)
-		part = e.appendProcess(part, st, i)
-		c.parts[i] = e.appendMessages(part, st, i)
+		e.writeSeat(st, i)
+		e.writeProcess(st, i)
+		e.writeMessages(st, i)
 	}
 	return e.assemble(st, false)
+}
+
+// What is written about a worker is kept in memory of its own until it is put together.
+
+func (e *engine) writeSeat(st *state, i int) {
+	c := &e.coder
+	c.written[i][ofSeat] = st.broker.AppendSeat(c.written[i][ofSeat][:0], i, st.now, &c.ranks)
+	c.parts[i][ofSeat] = c.written[i][ofSeat]
+}
+
+func (e *engine) writeProcess(st *state, i int) {
+	c := &e.coder
+	c.written[i][ofProcess] = e.appendProcess(c.written[i][ofProcess][:0], st, i)
+	c.parts[i][ofProcess] = c.written[i][ofProcess]
+}
+
+func (e *engine) writeMessages(st *state, i int) {
+	c := &e.coder
+	c.written[i][ofMessages] = e.appendMessages(c.written[i][ofMessages][:0], st, i)
+	c.parts[i][ofMessages] = c.written[i][ofMessages]
 }
 
 // encodeChild is encode for a state that came of the one that was read last. Most of it has
@@ -65,23 +97,22 @@ func (e *engine) encodeChild(st *state) []byte {
 		}
 	}
 	for i := range st.workers {
-		at, part := &c.places[i], c.parts[i][:0]
+		at := &c.places[i]
 		if same && !st.answered {
-			part = append(part, c.old[at[0]:at[1]]...)
+			c.parts[i][ofSeat] = c.old[at[0]:at[1]]
 		} else {
-			part = st.broker.AppendSeat(part, i, st.now, &c.ranks)
+			e.writeSeat(st, i)
 		}
 		if same && st.touched&(1<<i) == 0 {
-			part = append(part, c.old[at[1]:at[2]]...)
+			c.parts[i][ofProcess] = c.old[at[1]:at[2]]
 		} else {
-			part = e.appendProcess(part, st, i)
+			e.writeProcess(st, i)
 		}
 		if same && st.wired&(1<<i) == 0 {
-			part = append(part, c.old[at[2]:at[3]]...)
+			c.parts[i][ofMessages] = c.old[at[2]:at[3]]
 		} else {
-			part = e.appendMessages(part, st, i)
+			e.writeMessages(st, i)
 		}
-		c.parts[i] = part
 	}
 	return e.assemble(st, same && !st.answered)
 }
@@ -114,7 +145,8 @@ func (e *engine) assemble(st *state, same bool) []byte {
 		buf = st.broker.AppendJobs(buf, st.now, &c.ranks)
 	}
 	for i := range st.workers {
-		buf = append(buf, c.parts[c.order[i]]...)
+		p := &c.parts[c.order[i]]
+		buf = append(append(append(buf, p[ofSeat]...), p[ofProcess]...), p[ofMessages]...)
 	}
 	if same {
 		buf = append(buf, c.old[c.places[len(st.workers)-1][3]:]...)
@@ -249,22 +281,30 @@ func (e *engine) renameSeats(st *state) {
 	c := &e.coder
 	n := len(st.workers)
 	for i := range n {
-		c.parts[i] = append(c.parts[i], byte(e.ownedBy(st, i)), 0, 0)
+		c.written[i][ofOthers] = append(c.written[i][ofOthers][:0], byte(e.ownedBy(st, i)), 0, 0)
+		c.parts[i][ofOthers] = c.written[i][ofOthers]
 	}
 	st.broker.EachWaiting(func(place, seat int, newer bool) {
-		p := c.parts[seat]
-		p[len(p)-2+int(bit(newer, 1))] = byte(place + 1)
+		c.parts[seat][ofOthers][1+int(bit(newer, 1))] = byte(place + 1)
 	})
 	for i := 1; i < n; i++ {
-		for k := i; k > 0 && bytes.Compare(c.parts[c.order[k-1]], c.parts[c.order[k]]) > 0; k-- {
+		for k := i; k > 0 && c.parts[c.order[k-1]].compare(&c.parts[c.order[k]]) > 0; k-- {
 			c.order[k-1], c.order[k] = c.order[k], c.order[k-1]
 		}
 	}
 	for k := range n {
-		seat := c.order[k]
-		c.ranks.seats[seat] = uint8(k)
-		c.parts[seat] = c.parts[seat][:len(c.parts[seat])-3]
+		c.ranks.seats[c.order[k]] = uint8(k)
 	}
+}
+
+// compare puts parts in some order.
+func (p *parts) compare(q *parts) int {
+	for k := range p {
+		if d := bytes.Compare(p[k], q[k]); d != 0 {
+			return d
+		}
+	}
+	return 0
 }
 
 // ownedBy is the set of jobs whose newest claim is a seat's, by their canonical names.
@@ -371,7 +411,7 @@ func (e *engine) decode(st *state, buf []byte) {
 
 func (e *engine) readProcess(r *reader, st *state, i int) {
 	w := &st.workers[i]
-	*w = worker{killAt: protocol.Never, pausedUntil: protocol.Never, machine: w.machine}
+	w.life = life{killAt: protocol.Never, pausedUntil: protocol.Never}
 	flags := r.byte()
 	w.stopped, w.signalled, w.hurried, w.shaken = flags&stoppedBit != 0, flags&signalledBit != 0, flags&hurriedBit != 0, flags&shakenBit != 0
 	w.quiet, w.dead, w.clean, w.paused = flags&quietBit != 0, flags&deadBit != 0, flags&cleanBit != 0, flags&pausedBit != 0

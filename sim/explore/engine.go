@@ -15,7 +15,6 @@ type engine struct {
 	brokerCfg model.BrokerConfig
 	fx        *protocol.Effects
 	out       model.Outbox
-	blank     *state
 	coder     coder
 	seen      *coverage // nil unless somebody wants to know
 
@@ -29,7 +28,6 @@ func newEngine(w World) *engine {
 	e := &engine{world: w, slots: w.slots(), cfg: w.machine(), brokerCfg: w.broker()}
 	e.fx = protocol.NewEffects(e.slots, 1)
 	e.coder.init(e)
-	e.blank = e.empty()
 	return e
 }
 

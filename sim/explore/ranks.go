@@ -1,37 +1,48 @@
 package explore
 
-import "github.com/quiesce/quiesce/protocol"
+import (
+	"math/bits"
 
-// numbers is a small set of numbers that only ever grow, in order. Zero, which means that
-// there is none, is not in it.
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// numbers is a small set of numbers that only ever grow. Zero, which means that there is
+// none, is not in it. All are small in a state that was read, and a step brings few others.
 type numbers struct {
-	n int
-	v [24]uint64
+	small uint64 // one bit each
+	n     int    // of large
+	large [16]uint64
 }
 
+// smallNumbers are those that are kept as bits.
+const smallNumbers = 64
+
+func (s *numbers) clear() { s.small, s.n = 0, 0 }
+
 func (s *numbers) add(x uint64) {
-	if x == 0 {
+	if x < smallNumbers {
+		s.small |= 1 << x &^ 1
 		return
 	}
 	k := s.n
-	for k > 0 && s.v[k-1] > x {
+	for k > 0 && s.large[k-1] > x {
 		k--
 	}
-	if k > 0 && s.v[k-1] == x {
+	if k > 0 && s.large[k-1] == x {
 		return
 	}
-	copy(s.v[k+1:s.n+1], s.v[k:s.n])
-	s.v[k] = x
+	copy(s.large[k+1:s.n+1], s.large[k:s.n])
+	s.large[k] = x
 	s.n++
 }
 
 // rank replaces a number by its place.
 func (s *numbers) rank(x uint64) uint64 {
-	r := uint64(0)
-	for int(r) < s.n && s.v[r] < x {
-		r++
+	if x < smallNumbers {
+		return uint64(bits.OnesCount64(s.small&(1<<x-1))) + min(x, 1)
 	}
-	if x > 0 {
+	r := uint64(bits.OnesCount64(s.small)) + 1
+	for k := 0; k < s.n && s.large[k] < x; k++ {
 		r++
 	}
 	return r
@@ -51,11 +62,12 @@ type ranks struct {
 // collect takes in the numbers of a state.
 func (r *ranks) collect(e *engine, st *state) {
 	for j := 1; j <= e.world.Jobs; j++ {
-		r.tokens[j].n = 0
+		r.tokens[j].clear()
 		r.jobs[j] = uint8(j)
 	}
 	for i := range st.workers {
-		r.seqs[i].n, r.lives[i].n = 0, 0
+		r.seqs[i].clear()
+		r.lives[i].clear()
 		r.seats[i] = uint8(i)
 	}
 	st.broker.EachNumber(
@@ -109,12 +121,7 @@ func (r *ranks) settled(e *engine) bool {
 
 // dense reports whether the numbers are 1, 2, 3 and so on, but for tokens that the clock gave.
 func (s *numbers) dense() bool {
-	for k := range s.n {
-		if s.v[k] != uint64(k+1) && s.v[k] < clocked {
-			return false
-		}
-	}
-	return true
+	return s.small&(s.small+2) == 0 && (s.n == 0 || s.large[0] >= clocked)
 }
 
 // clocked is less than any token given at base or later.

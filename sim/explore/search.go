@@ -45,8 +45,13 @@ type Report struct {
 	Covered     []Cell // with Coverage: sorted
 }
 
-// batch is how many states are expanded between two looks at what was found.
-const batch = 2048
+// batch is how many states are expanded between two looks at what was found: what they lead
+// to still lies in a cache then.
+const batch = 512
+
+// abreast is for how many states the memory that tells whether they are new is waited for at
+// once.
+const abreast = 16
 
 // shardBits says into how many parts the states are divided, by their digests. Each is
 // touched by one lane at a time, so no lock is needed, and the numbers of states do not
@@ -69,6 +74,7 @@ type shard struct {
 	frontier arena
 	next     arena
 	links    []link // found in this batch
+	foreseen uint32 // means nothing
 }
 
 // link says that to is what the schedule without faults makes of from.
@@ -177,7 +183,8 @@ func (s *search) turn() int {
 	n := 0
 	for k := range s.shards {
 		sh := &s.shards[k]
-		sh.frontier, sh.next = sh.next, arena{}
+		sh.frontier, sh.next = sh.next, sh.frontier
+		sh.next.empty(sh.frontier.held) // a level is about as wide as the one before
 		sh.levels = append(sh.levels, sh.seen.n)
 		n += sh.frontier.n
 	}
@@ -189,8 +196,10 @@ func (s *search) level(depth int) {
 	entries := make([]entry, 0, batch)
 	for k := range s.shards {
 		c := cursor{arena: &s.shards[k].frontier}
-		for id, form, ok := c.next(); ok; id, form, ok = c.next() {
+		id := s.shards[k].firstOf(depth)
+		for form, ok := c.next(); ok; form, ok = c.next() {
 			entries = append(entries, entry{id<<shardBits | uint32(k), form})
+			id++
 			if len(entries) == batch {
 				if s.batch(depth, entries); s.report.Bound != "" {
 					return
@@ -201,9 +210,14 @@ func (s *search) level(depth int) {
 	}
 	s.batch(depth, entries)
 	s.account()
-	for k := range s.shards {
-		s.shards[k].frontier.reset()
+}
+
+// firstOf returns the number of the first state of a level.
+func (sh *shard) firstOf(depth int) uint32 {
+	if depth == 0 {
+		return 0
 	}
+	return sh.levels[depth-1]
 }
 
 // entry is a state to expand.
@@ -256,25 +270,37 @@ func (s *search) batch(depth int, entries []entry) {
 // insert takes what the lanes found for one shard.
 func (s *search) insert(k int) {
 	sh := &s.shards[k]
+	var offers [abreast]offer
 	for _, l := range s.lanes {
 		for in := l.outgoing[k]; len(in) > 0; {
-			var o offer
-			o, in = readOffer(in)
-			id, fresh := sh.seen.add(o.a, o.b)
-			full := id<<shardBits | uint32(k)
-			if fresh {
-				sh.parents.set(id, o.parent)
-				sh.actions.set(id, o.act)
-				sh.prompt.set(id, notKnown)
-				sh.next.put(id, o.form)
+			n := 0
+			for ; n < abreast && len(in) > 0; n++ {
+				offers[n], in = readOffer(in)
+				sh.foreseen += sh.seen.foresee(offers[n].a)
 			}
-			if o.prompt {
-				sh.links = append(sh.links, link{o.parent, full})
-			}
-			if s.edges != nil && o.parent != nobody {
-				s.edges.add(k, o.parent, full, o.act)
+			for i := range n {
+				s.take(k, &offers[i])
 			}
 		}
+	}
+}
+
+// take looks whether a state is new to its shard.
+func (s *search) take(k int, o *offer) {
+	sh := &s.shards[k]
+	id, fresh := sh.seen.add(o.a, uint32(o.b>>shardBits))
+	full := id<<shardBits | uint32(k)
+	if fresh {
+		sh.parents.push(o.parent)
+		sh.actions.push(o.act)
+		sh.prompt.push(notKnown)
+		sh.next.put(o.form)
+	}
+	if o.prompt {
+		sh.links = append(sh.links, link{o.parent, full})
+	}
+	if s.edges != nil && o.parent != nobody {
+		s.edges.add(k, o.parent, full, o.act)
 	}
 }
 
@@ -283,7 +309,7 @@ func (s *search) account() {
 	n := 0
 	for k := range s.shards {
 		sh := &s.shards[k]
-		n += sh.seen.size() + 4*sh.parents.size() + 2*sh.actions.size() + 4*sh.prompt.size() + sh.frontier.size() + sh.next.size()
+		n += sh.seen.size() + 4*sh.parents.size() + 2*sh.actions.size() + 4*sh.prompt.size() + sh.frontier.held + sh.next.held
 	}
 	s.report.Bytes = max(s.report.Bytes, n)
 }

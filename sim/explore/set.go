@@ -1,40 +1,59 @@
 package explore
 
-// block is the size of the pieces in which a search grows its memory, so that it never
-// copies what it has.
-const block = 1 << 18
+import "math/bits"
+
+// A search that must not take more memory than it has to grows in steps of an eighth of what
+// it has: rarely, and never far beyond what it needs.
+
+// step is by how many to grow what holds n.
+func step(n, least, most int) int { return min(max(n/8, least), most) }
 
 // arena is a queue of byte strings in blocks.
 type arena struct {
 	blocks [][]byte
+	used   int // blocks that hold something
 	n      int // strings in it
+	held   int // bytes of all blocks
 }
 
-// put appends a string, with the number of the state that it is.
-func (a *arena) put(id uint32, s []byte) {
-	need := len(s) + 6
-	last := len(a.blocks) - 1
-	if last < 0 || len(a.blocks[last])+need > cap(a.blocks[last]) {
-		size := block
-		if last < 3 {
-			size = max(4096<<(2*len(a.blocks)), need) // small worlds need little
-		}
-		a.blocks = append(a.blocks, make([]byte, 0, size))
-		last++
+const (
+	leastArena = 512
+	mostArena  = 1 << 18
+)
+
+// put appends a string.
+func (a *arena) put(s []byte) {
+	if need := len(s) + 2; a.used == 0 || len(a.blocks[a.used-1])+need > cap(a.blocks[a.used-1]) {
+		a.open(need)
 	}
-	b := append(a.blocks[last], byte(id), byte(id>>8), byte(id>>16), byte(id>>24), byte(len(s)), byte(len(s)>>8))
-	a.blocks[last] = append(b, s...)
+	b := append(a.blocks[a.used-1], byte(len(s)), byte(len(s)>>8))
+	a.blocks[a.used-1] = append(b, s...)
 	a.n++
 }
 
-func (a *arena) reset() { a.blocks, a.n = nil, 0 }
-
-func (a *arena) size() int {
-	n := 0
-	for _, b := range a.blocks {
-		n += cap(b)
+// open begins another block, one that is there already if it is large enough.
+func (a *arena) open(need int) {
+	if a.used == len(a.blocks) || cap(a.blocks[a.used]) < need {
+		b := make([]byte, 0, max(step(a.held, leastArena, mostArena), need))
+		a.held += cap(b)
+		a.blocks = append(a.blocks, b)
+		last := len(a.blocks) - 1
+		a.blocks[a.used], a.blocks[last] = a.blocks[last], a.blocks[a.used]
 	}
-	return n
+	a.used++
+}
+
+// empty forgets the strings and keeps memory for as many bytes.
+func (a *arena) empty(bytes int) {
+	kept, held := a.blocks[:0], 0
+	for _, b := range a.blocks {
+		if held < bytes {
+			kept = append(kept, b[:0])
+			held += cap(b)
+		}
+	}
+	clear(a.blocks[len(kept):])
+	*a = arena{blocks: kept, held: held}
 }
 
 // cursor walks through an arena.
@@ -43,95 +62,123 @@ type cursor struct {
 	block, at int
 }
 
-// next returns the string that comes next, and its number.
-func (c *cursor) next() (id uint32, s []byte, ok bool) {
-	for c.block < len(c.blocks) && c.at == len(c.blocks[c.block]) {
+// next returns the string that comes next.
+func (c *cursor) next() (s []byte, ok bool) {
+	for c.block < c.used && c.at == len(c.blocks[c.block]) {
 		c.block++
 		c.at = 0
 	}
-	if c.block == len(c.blocks) {
-		return 0, nil, false
+	if c.block == c.used {
+		return nil, false
 	}
 	b := c.blocks[c.block][c.at:]
-	id = uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
-	n := int(b[4]) | int(b[5])<<8
-	c.at += 6 + n
-	return id, b[6 : 6+n], true
+	n := int(b[0]) | int(b[1])<<8
+	c.at += 2 + n
+	return b[2 : 2+n], true
 }
 
 // table is a set of states by their digests, with open addressing. It numbers its members.
 type table struct {
-	keys [][2]uint64
-	ids  []uint32 // 0 is a free place; otherwise a member's number and one
-	n    uint32
+	places []known
+	n      uint32
+}
+
+// known is a member, in a quarter of a cache line: what the search keeps of its digest beside
+// the shard, and its number and one. In a free place that is 0.
+type known struct {
+	a  uint64
+	b  uint32
+	id uint32
+}
+
+// place is where a digest belongs. The order of places is that of digests, however many there
+// are, so a table that grows is read and written in one direction.
+func (t *table) place(a uint64) int {
+	at, _ := bits.Mul64(a, uint64(len(t.places)))
+	return int(at)
 }
 
 // add returns the number of a member, and whether it is new.
-func (t *table) add(a, b uint64) (id uint32, fresh bool) {
-	if int(t.n)*4 >= len(t.ids)*3 {
+func (t *table) add(a uint64, b uint32) (id uint32, fresh bool) {
+	if int(t.n)*4 >= len(t.places)*3 {
 		t.grow()
 	}
-	mask := uint64(len(t.ids) - 1)
-	for i := a & mask; ; i = (i + 1) & mask {
-		switch {
-		case t.ids[i] == 0:
+	i := t.place(a)
+	for {
+		switch p := &t.places[i]; {
+		case p.id == 0:
 			t.n++
-			t.keys[i], t.ids[i] = [2]uint64{a, b}, t.n
+			*p = known{a, b, t.n}
 			return t.n - 1, true
-		case t.keys[i] == [2]uint64{a, b}:
-			return t.ids[i] - 1, false
+		case p.a == a && p.b == b:
+			return p.id - 1, false
+		}
+		if i++; i == len(t.places) {
+			i = 0
 		}
 	}
+}
+
+// foresee reads what add will need, so that several may wait for their memory at once. The
+// number it returns means nothing; it keeps the read from being left out.
+func (t *table) foresee(a uint64) uint32 {
+	if len(t.places) == 0 {
+		return 0
+	}
+	return t.places[t.place(a)].id
 }
 
 func (t *table) grow() {
-	old := *t
-	size := max(2*len(old.ids), 64)
-	t.keys, t.ids = make([][2]uint64, size), make([]uint32, size)
-	mask := uint64(size - 1)
-	for k, id := range old.ids {
-		if id == 0 {
+	old := t.places
+	t.places = make([]known, max(16, len(old)+len(old)/4))
+	for _, p := range old {
+		if p.id == 0 {
 			continue
 		}
-		i := old.keys[k][0] & mask
-		for t.ids[i] != 0 {
-			i = (i + 1) & mask
+		i := t.place(p.a)
+		for t.places[i].id != 0 {
+			if i++; i == len(t.places) {
+				i = 0
+			}
 		}
-		t.keys[i], t.ids[i] = old.keys[k], id
+		t.places[i] = p
 	}
 }
 
-func (t *table) size() int { return 20 * len(t.ids) }
+// size is in bytes.
+func (t *table) size() int { return 16 * len(t.places) }
 
-// column is a growing list of numbers in blocks.
-type column[T uint16 | uint32] struct{ blocks [][]T }
+// column is a growing list in blocks, of which only the last is ever copied.
+type column[T any] struct {
+	blocks [][]T
+	n      int
+}
 
-const perBlock = 1 << 14
+const perBlock = 1 << 12
 
-func (c *column[T]) set(i uint32, x T) {
-	for int(i/perBlock) >= len(c.blocks) {
-		size := perBlock
-		if len(c.blocks) == 0 {
-			size = 256 // grown below: small worlds need little
-		}
-		c.blocks = append(c.blocks, make([]T, size))
+// push appends x.
+func (c *column[T]) push(x T) {
+	k := c.n / perBlock
+	if k == len(c.blocks) {
+		c.blocks = append(c.blocks, nil)
 	}
-	b := c.blocks[i/perBlock]
-	if at := int(i % perBlock); at >= len(b) {
-		grown := make([]T, min(max(4*len(b), at+1), perBlock))
+	b := c.blocks[k]
+	if len(b) == cap(b) {
+		grown := make([]T, len(b), min(len(b)+step(c.n, 8, perBlock), perBlock))
 		copy(grown, b)
-		c.blocks[i/perBlock] = grown
+		b = grown
 	}
-	c.blocks[i/perBlock][i%perBlock] = x
+	c.blocks[k] = append(b, x)
+	c.n++
 }
 
-func (c *column[T]) get(i uint32) T { return c.blocks[i/perBlock][i%perBlock] }
+func (c *column[T]) get(i uint32) T    { return c.blocks[i/perBlock][i%perBlock] }
+func (c *column[T]) set(i uint32, x T) { c.blocks[i/perBlock][i%perBlock] = x }
 
-// size is in numbers.
+// size is how many have room.
 func (c *column[T]) size() int {
-	n := 0
-	for _, b := range c.blocks {
-		n += len(b)
+	if len(c.blocks) == 0 {
+		return 0
 	}
-	return n
+	return (len(c.blocks)-1)*perBlock + cap(c.blocks[len(c.blocks)-1])
 }

@@ -27,12 +27,17 @@ type hand struct {
 	excused  bool // its process was paused, so that its lease may have ended
 }
 
-// worker is a seat, the life in it and what runs there.
+// worker is a seat: the life in it, and its machine with what that works in.
 type worker struct {
-	machine     protocol.Machine
-	slots       [maxSlots]protocol.Slot
-	request     [1]protocol.Request
-	buckets     [protocol.BucketsPerKind]protocol.Bucket
+	life
+	machine protocol.Machine
+	slots   [maxSlots]protocol.Slot
+	request [1]protocol.Request
+	buckets []protocol.Bucket // if the world tells how long jobs take
+}
+
+// life is what the world knows of a process, and what runs in it.
+type life struct {
 	hands       [maxSlots]hand
 	member      model.Member
 	killAt      protocol.Instant // the supervisor's SIGKILL
@@ -144,16 +149,12 @@ const base = protocol.Instant(1000 * tick)
 
 // memory is what a worker's machine works in.
 func (e *engine) memory(w *worker) protocol.Memory {
-	mem := protocol.Memory{Slots: w.slots[:e.slots], Requests: w.request[:]}
-	if e.world.Estimates > 0 {
-		mem.Buckets = w.buckets[:]
-	}
-	return mem
+	return protocol.Memory{Slots: w.slots[:e.slots], Requests: w.request[:], Buckets: w.buckets}
 }
 
 // copyWorker copies one worker of a state to another.
 func (e *engine) copyWorker(from, to *worker) {
-	*to = *from
+	to.life = from.life
 	from.machine.CopyTo(&to.machine, e.memory(to))
 }
 
@@ -183,16 +184,22 @@ func (e *engine) copyAll(st, c *state) {
 
 // empty returns a state with room for a world, whose broker has the payloads of its jobs.
 func (e *engine) empty() *state {
-	st := &state{workers: make([]worker, e.world.Workers)}
-	model.NewBroker(&e.brokerCfg, e.world.Workers, e.slots).CopyTo(&st.broker)
+	b := model.NewBroker(&e.brokerCfg, e.world.Workers, e.slots)
 	for j := range e.world.Jobs {
 		version := uint16(0)
 		if j >= e.world.Jobs-e.world.Foreign {
 			version = 1
 		}
-		st.broker.Enqueue(base, protocol.JobKey(j+1), 0, version, 0, &e.out)
+		b.Enqueue(base, protocol.JobKey(j+1), 0, version, 0, &e.out)
 	}
 	e.out.Reset()
+	st := &state{workers: make([]worker, e.world.Workers)}
+	for i := range st.workers {
+		if e.world.Estimates > 0 {
+			st.workers[i].buckets = make([]protocol.Bucket, protocol.BucketsPerKind)
+		}
+	}
+	b.CopyTo(&st.broker) // which is no larger than it has to be
 	return st
 }
 
@@ -215,7 +222,7 @@ func (e *engine) boot(st *state, i int, generation uint32) {
 	// The broker remembers two lives of a seat. Of an older one it has forgotten that it was
 	// going, so that the end of its leases counts as poison (package model, what is left out).
 	st.hurt = st.hurt || w.lives >= 2
-	*w = worker{lives: w.lives + 1, killAt: protocol.Never, pausedUntil: protocol.Never}
+	w.life = life{lives: w.lives + 1, killAt: protocol.Never, pausedUntil: protocol.Never}
 	w.machine.Init(&e.cfg, e.memory(w), 0)
 	w.member = model.Member{Seat: int32(i), Nonce: uint64(w.lives), Generation: generation}
 	e.step(st, i, protocol.Event{Kind: protocol.Tick})
