@@ -17,8 +17,10 @@ import (
 // time, and time passes only where everything was tried, so nothing is put off for ever.
 //
 // While faults are left nothing is reduced: a crash or a pause commutes with nothing.
+//
+// c is a copy of st, and is one again afterwards.
 func (e *engine) reduce(st, c *state, m *menu) []action {
-	if m.fault < len(m.list) || m.rest {
+	if !e.reducible(m) {
 		return m.list
 	}
 	var busy uint8 // workers that somebody might send something
@@ -39,6 +41,9 @@ func (e *engine) reduce(st, c *state, m *menu) []action {
 	}
 	return m.list
 }
+
+// reducible reports whether there is a chance that reduce finds something.
+func (e *engine) reducible(m *menu) bool { return m.fault == len(m.list) && !m.rest && len(m.list) > 1 }
 
 // undisturbed reports whether the claims of all that runs in a worker are open, and nothing
 // is on its way that could change them.

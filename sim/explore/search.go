@@ -2,6 +2,7 @@ package explore
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 
 	"github.com/quiesce/quiesce/sim/invariant"
@@ -368,11 +369,16 @@ func (l *lane) expandOne(depth int, id uint32, rests bool) {
 	e := l.engine
 	st, c := l.at, l.scratch
 	acts, prompt := l.menu.list, l.menu.fault > 0
-	e.copyAll(st, c)
-	if l.search.opts.Partial {
+	if l.search.opts.Partial && e.reducible(&l.menu) {
+		e.copyAll(st, c)
 		acts = e.reduce(st, c, &l.menu)
+	} else if len(acts) > 1 {
+		e.copyAll(st, c)
 	}
 	for k, a := range acts {
+		if k == len(acts)-1 {
+			c = st // nobody needs it any more
+		}
 		e.apply(c, a)
 		l.transitions++
 		if c.broken.Invariant != "" {
@@ -380,7 +386,9 @@ func (l *lane) expandOne(depth int, id uint32, rests bool) {
 		} else {
 			l.offer(e.encodeChild(c), id, a.code(), k == 0 && prompt && !rests)
 		}
-		e.restore(st, c)
+		if k < len(acts)-2 {
+			e.restore(st, c)
+		}
 	}
 }
 
@@ -410,25 +418,20 @@ const offerHead = 16 + 4 + 2 + 1 + 2
 func (l *lane) offer(form []byte, parent uint32, act uint16, prompt bool) {
 	a, b := digest(form)
 	k := b & (shards - 1)
-	out := l.outgoing[k]
-	for _, n := range [...]uint64{a, b} {
-		out = append(out, byte(n), byte(n>>8), byte(n>>16), byte(n>>24), byte(n>>32), byte(n>>40), byte(n>>48), byte(n>>56))
-	}
-	out = append(out, byte(parent), byte(parent>>8), byte(parent>>16), byte(parent>>24), byte(act), byte(act>>8), bit(prompt, 1), byte(len(form)), byte(len(form)>>8))
+	out := binary.LittleEndian.AppendUint64(l.outgoing[k], a)
+	out = binary.LittleEndian.AppendUint64(out, b)
+	out = binary.LittleEndian.AppendUint32(out, parent)
+	out = append(out, byte(act), byte(act>>8), bit(prompt, 1), byte(len(form)), byte(len(form)>>8))
 	l.outgoing[k] = append(out, form...)
 }
 
 func readOffer(in []byte) (offer, []byte) {
-	var o offer
-	for i := 7; i >= 0; i-- {
-		o.a, o.b = o.a<<8|uint64(in[i]), o.b<<8|uint64(in[8+i])
-	}
-	o.parent = uint32(in[16]) | uint32(in[17])<<8 | uint32(in[18])<<16 | uint32(in[19])<<24
-	o.act = uint16(in[20]) | uint16(in[21])<<8
-	o.prompt = in[22] != 0
-	n := int(in[23]) | int(in[24])<<8
-	o.form = in[offerHead : offerHead+n]
-	return o, in[offerHead+n:]
+	end := offerHead + int(binary.LittleEndian.Uint16(in[23:]))
+	return offer{
+		a: binary.LittleEndian.Uint64(in), b: binary.LittleEndian.Uint64(in[8:]),
+		parent: binary.LittleEndian.Uint32(in[16:]), act: binary.LittleEndian.Uint16(in[20:]),
+		prompt: in[22] != 0, form: in[offerHead:end],
+	}, in[end:]
 }
 
 // parentOf returns how a state was first reached.
