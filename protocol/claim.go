@@ -297,6 +297,9 @@ func (m *Machine) onWithdrawAnswered(now Instant, ev Event, fx *Effects) {
 	fx.put(Effect{Kind: Note, Note: JobsWithdrawn, Slot: NoSlot, Queue: ev.Queue, Want: int32(ev.Count)})
 	m.closeRequest(int(ev.Queue), WasWithdrawn, fx)
 	r.due = now
+	if m.deviates(deviation.AskingEnds) {
+		r.due = Never
+	}
 }
 
 func (m *Machine) closeRequest(q int, outcome Outcome, fx *Effects) {

@@ -62,7 +62,7 @@ func TestEveryMachineDeviationChangesItsGoldenTrace(t *testing.T) {
 	}
 	rules := map[deviation.ID]int{
 		deviation.ClaimsAfterStop: 1, deviation.AnyAnswerCounts: 2, deviation.LateClaimDropped: 2,
-		deviation.WithdrawSkipped: 3, deviation.CancelsAtStop: 4, deviation.DeadlineConstant: 5,
+		deviation.WithdrawSkipped: 3, deviation.AskingEnds: 3, deviation.CancelsAtStop: 4, deviation.DeadlineConstant: 5,
 		deviation.ReleaseBeforeUndo: 7, deviation.SharedUndoAfterLoss: 7,
 		deviation.ReleaseBeforeReturn: 8, deviation.RunsBesideZombie: 8,
 		deviation.HeartbeatStopsAtStop: 9, deviation.HeartbeatUnderWork: 9,

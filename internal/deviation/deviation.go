@@ -24,6 +24,7 @@ const (
 	LateClaimRun         // rule 2: runs a job granted after the stop, although the policy is to hand it back
 	WithdrawSkipped      // rule 3: forgets a silent request instead of withdrawing it
 	ClaimRenumbered      // rule 3: repeats a silent request under a new id, so that what the old one brought is forgotten
+	AskingEnds           // rule 3: asks for no more jobs once it has taken a request back: what asked has ended with it
 	CancelsAtStop        // rule 4: cancels at the stop although the job would have fitted
 	DeadlineConstant     // rule 5: waits a constant 60 s, whatever the supervisor allows
 	PreStopForgotten     // rule 5: counts the whole grace from the signal, although a preStop hook used part of it
@@ -68,7 +69,7 @@ const (
 
 var names = [count]string{
 	None: "none", ClaimsAfterStop: "claims-after-stop", AnyAnswerCounts: "any-answer-counts",
-	LateClaimDropped: "late-claim-dropped", WithdrawSkipped: "withdraw-skipped",
+	LateClaimDropped: "late-claim-dropped", WithdrawSkipped: "withdraw-skipped", AskingEnds: "asking-ends",
 	CancelsAtStop: "cancels-at-stop", DeadlineConstant: "deadline-constant",
 	SettleUnfenced: "settle-unfenced", RenewResurrects: "renew-resurrects",
 	ReleaseBeforeUndo: "release-before-undo", SharedUndoAfterLoss: "shared-undo-after-loss",

@@ -87,6 +87,7 @@ var refuted = []struct {
 	{deviation.LateClaimDropped, "stop-and-loss", "exit-zero-holds-nothing", 2},
 	{deviation.LateClaimRun, "stop-and-loss", "no-start-after-stop", 3},
 	{deviation.WithdrawSkipped, "stop-and-loss", "exit-zero-holds-nothing", 2},
+	{deviation.AskingEnds, "zombie", "done-after-faults", 8},
 	{deviation.ClaimRenumbered, "progress", "exit-zero-holds-nothing", 6},
 	{deviation.CancelsAtStop, "returns", "finish-what-fits", 3},
 	{deviation.DeadlineConstant, "limits", "exit-before-kill", 12},
@@ -250,4 +251,19 @@ func TestLivenessIsToldWithItsCycle(t *testing.T) {
 	require.Equal(t, "done-after-faults", rep.Broken.Invariant)
 	assert.Contains(t, tale(rep), "ack job 1", "the settling that fails")
 	assert.NotEmpty(t, rep.Cycle)
+}
+
+// A worker that has stopped to ask breaks nothing that could be seen in a state or a step.
+func TestSomeMistakesBreakLivenessAlone(t *testing.T) {
+	unfinished := 0
+	for _, name := range []string{"weighs", "signals", "limits", "distrust", "zombie", "liar-dies"} {
+		w := named(t, name)
+		w.Deviations = deviation.Of(deviation.AskingEnds)
+		rep := Run(w, both)
+		assert.Equal(t, "done-after-faults", rep.Broken.Invariant, "%s: %s", name, rep.Broken.What)
+		if rep.Complete {
+			unfinished++
+		}
+	}
+	assert.Positive(t, unfinished, "of some states only the schedule without faults shows that they lead nowhere")
 }

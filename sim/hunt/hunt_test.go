@@ -54,6 +54,7 @@ func TestTheProtocolKeepsEveryPromise(t *testing.T) {
 // nothing notices is a hole in the checking.
 var caughtBy = map[string]invariant.ID{
 	"any-answer-counts":       invariant.SettledAfterReturn,
+	"asking-ends":             invariant.DoneAfterFaults,
 	"attempt-at-claim":        invariant.DrainSpendsNoBudget,
 	"bounces-jobs":            invariant.ReturnsToNewer,
 	"cancels-at-stop":         invariant.FinishWhatFits,
