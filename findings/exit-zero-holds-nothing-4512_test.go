@@ -13,17 +13,14 @@ import (
 //	1.042945814s  worker 0 asks for jobs (request 1)
 //	1.407135895s  the broker gives job 1 to worker 0
 //	1.5339048s  worker 0 starts job 1
-//	3.876279146s  worker 0 cancels job 1: lease-lost
-//	4.0339048s  the handler of job 1 in worker 0 returns early
-//	4.0339048s  worker 0 begins to undo job 1
-//	4.5339048s  the undo of job 1 in worker 0 ends
-//	4.5339048s  worker 0 asks for jobs (request 2)
-//	5s  worker 0 is sent SIGTERM
-//	5s  worker 0 withdraws request 2
+//	3.876279146s  worker 0 cancels job 1 (lease-lost)
+//	4.0339048s  the handler of job 1 in worker 0 returns early; worker 0 begins to undo job 1
+//	4.5339048s  the undo of job 1 in worker 0 ends; worker 0 asks for jobs (request 2)
+//	5s  worker 0 is sent SIGTERM and withdraws request 2
 //	5.118308963s  worker 0 withdraws request 2
 //	5.375827973s  worker 0 withdraws request 2
 //	5.947774816s  worker 0 exits with status 0
-//	5.947774816s  worker 0 exited with status 0 and holds job 1: exit-zero-holds-nothing is broken
+//	5.947774816s  = worker 0 exited with status 0 and holds job 1: exit-zero-holds-nothing is broken
 func TestExitZeroHoldsNothing4512(t *testing.T) {
 	sc, err := scenarios.Parse("exit-zero-holds-nothing-4512.yaml", []byte(`name: exit-zero-holds-nothing-4512
 about: "a process that exits with status 0 holds no claim, and gets none later"

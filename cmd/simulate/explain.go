@@ -69,9 +69,10 @@ func (a *app) explain(args []string, format string) error {
 
 func writeExplanation(b *bytes.Buffer, name string, e *hunt.Explanation) {
 	fmt.Fprintf(b, "%s\n\n", name)
-	writeLines(b, e.Story[:e.Inevitable])
+	writeLines(b, e.Story.Lines[:e.Inevitable])
 	b.WriteString(wrap("  -- ", "     ", fmt.Sprintf("from here on it was inevitable: none of %d other futures saved it", e.Futures)))
-	writeLines(b, e.Story[e.Inevitable:])
+	writeLines(b, e.Story.Lines[e.Inevitable:])
+	writeWhat(b, e.Story)
 	b.WriteString("\nWhat it hangs on\n")
 	some := false
 	for _, f := range e.Facts {
@@ -96,9 +97,6 @@ func explanationObject(name string, e *hunt.Explanation) object {
 	for _, f := range e.Facts {
 		facts = append(facts, object{{"what", f.What}, {"free", f.Free()}, {"tried", f.Tried}, {"saved_by", list(f.SavedBy)}})
 	}
-	story := []object{}
-	for _, l := range e.Story {
-		story = append(story, object{{"at_seconds", number(float64(l.At) / 1e9)}, {"text", l.Text}})
-	}
-	return object{{"invariant", name}, {"story", story}, {"inevitable_from", e.Inevitable}, {"futures", e.Futures}, {"facts", facts}}
+	what, story := storyObjects(e.Story)
+	return object{{"invariant", name}, {"what", what}, {"story", story}, {"inevitable_from", e.Inevitable}, {"futures", e.Futures}, {"facts", facts}}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/scenarios"
 	"github.com/quiesce/quiesce/sim/hunt"
 	"github.com/quiesce/quiesce/sim/invariant"
@@ -151,26 +152,42 @@ func writeStory(b *bytes.Buffer, f *hunt.Found) {
 		b.WriteString(wrap("  ", "  ", f.Panic))
 		return
 	}
-	writeLines(b, f.Story)
+	writeLines(b, f.Story.Lines)
+	writeWhat(b, f.Story)
 }
 
-func writeLines(b *bytes.Buffer, story []hunt.Line) {
-	for _, l := range story {
-		at := l.At.String()
-		b.WriteString(wrap("  "+padLeft(at, 14)+"  ", strings.Repeat(" ", 18), l.Text))
+func writeLines(b *bytes.Buffer, lines []hunt.Line) {
+	for _, l := range lines {
+		writeAt(b, l.At, l.Text)
 	}
+}
+
+// writeWhat writes what a story comes to.
+func writeWhat(b *bytes.Buffer, s *hunt.Story) { writeAt(b, s.At, "= "+s.What) }
+
+func writeAt(b *bytes.Buffer, at protocol.Instant, text string) {
+	b.WriteString(wrap("  "+padLeft(at.String(), 14)+"  ", strings.Repeat(" ", 18), text))
 }
 
 func (h *huntResult) object() object {
 	o := object{{"seeds", h.result.Seeds}, {"past_findings", h.past}, {"found", nil}}
 	if f := h.result.Found; f != nil {
-		story := []object{}
-		for _, l := range f.Story {
-			story = append(story, object{{"at_seconds", number(float64(l.At) / 1e9)}, {"text", l.Text}})
-		}
-		o[2].value = object{{"invariant", f.Scenario.Finding.Invariant}, {"seed", f.Seed}, {"runs", f.Runs}, {"panic", f.Panic}, {"story", story}, {"file", h.file}}
+		what, story := storyObjects(f.Story)
+		o[2].value = object{{"invariant", f.Scenario.Finding.Invariant}, {"seed", f.Seed}, {"runs", f.Runs}, {"panic", f.Panic}, {"what", what}, {"story", story}, {"file", h.file}}
 	}
 	return append(o, member{"meta", object{{"wall_seconds", number(h.took.Seconds())}, {"seeds_per_second", number(float64(h.result.Seeds) / h.took.Seconds())}}})
+}
+
+// storyObjects are a story, and what it comes to; of none, nothing.
+func storyObjects(s *hunt.Story) (what string, story []object) {
+	story = []object{}
+	if s == nil {
+		return "", story
+	}
+	for _, l := range s.Lines {
+		story = append(story, object{{"at_seconds", number(float64(l.At) / 1e9)}, {"text", l.Text}})
+	}
+	return s.What, story
 }
 
 // pastFindings tries every finding in a folder again, and returns how many there are. One that a
@@ -280,8 +297,13 @@ func goTest(f *hunt.Found, scenario []byte) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "package findings_test\n\nimport (\n\t\"testing\"\n\n\t\"github.com/quiesce/quiesce/scenarios\"\n\t\"github.com/quiesce/quiesce/sim/hunt\"\n)\n\n")
 	fmt.Fprintf(&b, "// Seed %d of simulate hunt, made small:\n//\n", f.Seed)
-	for _, l := range f.Story {
-		fmt.Fprintf(&b, "//\t%v  %s\n", l.At, l.Text)
+	if f.Story == nil {
+		fmt.Fprintf(&b, "//\t%s\n", strings.ReplaceAll(f.Panic, "\n", " "))
+	} else {
+		for _, l := range f.Story.Lines {
+			fmt.Fprintf(&b, "//\t%v  %s\n", l.At, l.Text)
+		}
+		fmt.Fprintf(&b, "//\t%v  = %s\n", f.Story.At, f.Story.What)
 	}
 	fmt.Fprintf(&b, "func Test%s(t *testing.T) {\n", strings.Join(words, ""))
 	fmt.Fprintf(&b, "\tsc, err := scenarios.Parse(%q, []byte(`%s`))\n", f.Scenario.Name+".yaml", scenario)

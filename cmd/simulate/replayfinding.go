@@ -39,7 +39,8 @@ func (a *app) replayFinding(file string) error {
 		return a.show(&b)
 	}
 	fmt.Fprintf(&b, "%s: %s\n\n", name, id.About())
-	writeLines(&b, story)
+	writeLines(&b, story.Lines)
+	writeWhat(&b, story)
 	return a.broken(&b, name+" is broken")
 }
 

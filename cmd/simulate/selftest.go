@@ -221,10 +221,10 @@ func (m *mutant) by() string {
 }
 
 func (m *mutant) storyEvents() int {
-	if m.found == nil {
+	if m.found == nil || m.found.Story == nil {
 		return 0
 	}
-	return max(len(m.found.Story), 1)
+	return len(m.found.Story.Lines)
 }
 
 func writeSelftest(b *bytes.Buffer, all []mutant, died bool, took time.Duration) {
@@ -248,7 +248,7 @@ func writeSelftest(b *bytes.Buffer, all []mutant, died bool, took time.Duration)
 		was = "not found"
 	}
 	fmt.Fprintf(b, "%-*s  %s\n\n", wide, canary, was)
-	fmt.Fprintf(b, "%d of %d mutants caught in %s. Seeds are scenarios drawn until one showed it; a story is the lines\n  it takes to tell. The\n  price is what two runs of two hours say; differences within 15%% are left out, and small ones are chance.\n", caught, len(all), seconds(took.Seconds()))
+	fmt.Fprintf(b, "%d of %d mutants caught in %s. Seeds are scenarios drawn until one showed it; a story is the\n  events it takes to tell. The price is what two runs of two hours say; differences within 15%% are left out,\n  and small ones are chance.\n", caught, len(all), seconds(took.Seconds()))
 }
 
 func selftestObject(all []mutant, died bool, took time.Duration) object {

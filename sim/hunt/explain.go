@@ -23,10 +23,11 @@ func (f Fact) Free() bool { return len(f.SavedBy) == 0 }
 
 // Explanation says what a finding hangs on.
 type Explanation struct {
-	Story []Line
+	Story *Story
 	Facts []Fact
 	// Inevitable is the number of the line of Story from which on no other future was seen to
-	// save the run; Futures is how many were tried at each.
+	// save the run, and the number of lines if even after the last one some future did; Futures
+	// is how many were tried at each.
 	Inevitable int
 	Futures    int
 }
@@ -45,7 +46,7 @@ func Explain(sc *model.Scenario, id invariant.ID) (*Explanation, error) {
 	if story == nil {
 		return nil, fmt.Errorf("hunt: %v is not broken in %s: nothing is to be explained", id, sc.Name)
 	}
-	e := &Explanation{Story: story, Inevitable: len(story) - 1, Futures: futures}
+	e := &Explanation{Story: story, Inevitable: len(story.Lines), Futures: futures}
 	breaks := func(c *model.Scenario) bool {
 		o, err := Try(c)
 		return err == nil && o.Broke(id) != nil
@@ -67,7 +68,7 @@ func Explain(sc *model.Scenario, id invariant.ID) (*Explanation, error) {
 			e.Facts = append(e.Facts, fact)
 		}
 	}
-	for i := len(story) - 1; i >= 0 && inevitable(sc, id, story[i].At); i-- {
+	for i := len(story.Lines) - 1; i >= 0 && inevitable(sc, id, story.Lines[i].At); i-- {
 		e.Inevitable = i
 	}
 	return e, nil

@@ -26,8 +26,8 @@ type Found struct {
 	Invariant invariant.ID
 	Panic     string // instead of an invariant: what the machine met that its rules exclude
 	Seed      uint64 // that drew it
-	Story     []Line
-	Runs      int // that minimising took
+	Story     *Story // nil of a panic
+	Runs      int    // that minimising took
 }
 
 // Result is what a hunt came to.
@@ -124,9 +124,9 @@ func small(sc *model.Scenario, seed uint64) (*Found, error) {
 	o, err := Try(sc)
 	var p *PanicError
 	if errors.As(err, &p) {
-		best, runs := minimise(sc, func(_ *model.Scenario, _ *Outcome, err error) bool { return errors.As(err, &p) })
-		best.Finding.Invariant = "panic"
-		return &Found{Scenario: best, Panic: p.Value, Seed: seed, Runs: runs}, nil
+		m := minimise(sc, func(_ *model.Scenario, _ *Outcome, err error) bool { return errors.As(err, &p) })
+		m.best.Finding.Invariant = "panic"
+		return &Found{Scenario: m.best, Panic: p.Value, Seed: seed, Runs: m.runs}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -22,7 +22,8 @@ const mostRuns = 3000
 // Minimise returns a scenario that is no larger, in which the same invariant is broken, and how
 // many runs it took to find. It leaves out faults, deploys, jobs and workers, turns off what can
 // be turned off, keeps from happening what need not happen, and makes instants and lengths round;
-// a change is kept only if the same invariant is broken after it.
+// then it looks for the shortest story. A change is kept only if the same invariant is broken
+// after it.
 func Minimise(sc *model.Scenario, id invariant.ID) (*model.Scenario, int) {
 	broke := func(c *model.Scenario, o *Outcome, err error) (broke, inTime bool) {
 		if err != nil || o.Broke(id) == nil {
@@ -33,13 +34,15 @@ func Minimise(sc *model.Scenario, id invariant.ID) (*model.Scenario, int) {
 	// What is broken while the run lasts stays so: other commands show the run and no more.
 	o, err := Try(sc)
 	_, wasInTime := broke(sc, o, err)
-	return minimise(sc, func(c *model.Scenario, o *Outcome, err error) bool {
+	m := minimise(sc, func(c *model.Scenario, o *Outcome, err error) bool {
 		is, inTime := broke(c, o, err)
 		return is && (inTime || !wasInTime)
 	})
+	m.shorten(id)
+	return m.best, m.runs
 }
 
-func minimise(sc *model.Scenario, same func(*model.Scenario, *Outcome, error) bool) (*model.Scenario, int) {
+func minimise(sc *model.Scenario, same func(*model.Scenario, *Outcome, error) bool) *minimiser {
 	m := &minimiser{best: clone(sc), same: same}
 	for {
 		before := m.runs
@@ -53,7 +56,7 @@ func minimise(sc *model.Scenario, same func(*model.Scenario, *Outcome, error) bo
 		}
 	}
 	m.firstSeed()
-	return m.best, m.runs
+	return m
 }
 
 // clone copies what the minimiser changes.

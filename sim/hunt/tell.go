@@ -11,28 +11,30 @@ import (
 	"github.com/quiesce/quiesce/sim/invariant"
 )
 
-// Line is one line of a story.
+// Story tells how a promise came to be broken: what happened to the job and the workers that the
+// finding is about, and then the finding itself.
+type Story struct {
+	Lines []Line
+	What  string // the finding, at the instant at which it was noticed
+	At    protocol.Instant
+
+	all int // lines before any was left out
+}
+
+// Line is one event and what was done about it at once: a process is told something, a handler or
+// an undo returns, the broker takes a request in, a fault strikes, a deadline comes. These are
+// what a search of every order counts as steps, too, so that the lengths of both can be compared.
 type Line struct {
 	At   protocol.Instant
 	Text string
-	kind lineKind
 }
 
-// lineKind tells lines of which several may follow one another.
-type lineKind uint8
-
-const (
-	requestLine lineKind = iota + 1
-	renewalLine
-)
-
 // screen is how many lines of a story are told at most: the first and the last.
-const screen = 24
+const screen = 23
 
-// Tell tells the run that a scenario names up to the instant at which an invariant is broken: what
-// happened to the job and the workers that it is about. The last line is the finding itself. It
-// returns nothing when the invariant is not broken.
-func Tell(sc *model.Scenario, id invariant.ID) ([]Line, error) {
+// Tell tells the run that a scenario names up to the instant at which an invariant is broken. It
+// returns nil when the invariant is not broken.
+func Tell(sc *model.Scenario, id invariant.ID) (*Story, error) {
 	o, err := Try(sc)
 	if err != nil {
 		return nil, err
@@ -41,51 +43,112 @@ func Tell(sc *model.Scenario, id invariant.ID) ([]Line, error) {
 	if f == nil {
 		return nil, nil
 	}
+	return tell(sc, f)
+}
+
+// tell tells a run up to a finding that it is known to show.
+func tell(sc *model.Scenario, f *invariant.Finding) (*Story, error) {
 	t := &teller{finding: f}
 	t.holders(sc)
 	if _, err := try(sc, func(w *sim.World) { w.Observe(t.see) }); err != nil {
 		return nil, err
 	}
-	return append(t.short(), Line{At: f.At, Text: f.Text + ": " + id.String() + " is broken"}), nil
+	return &Story{Lines: t.short(), What: f.Text + ": " + f.Invariant.String() + " is broken", At: f.At, all: len(inLines(lastOfEach(t.parts)))}, nil
 }
 
+// part is one thing that was seen. What one process did at the same instant, without having been
+// told anything new, belongs to one line.
+type part struct {
+	at        protocol.Instant
+	who, what string
+	seat      int32 // of the process that it happened in
+	holder    int32 // whom a grant is to
+	cause     bool  // it begins a line
+	kind      partKind
+}
+
+// broker is the seat of what happens at the broker.
+const broker = -1
+
+// partKind tells parts of which several may follow one another.
+type partKind uint8
+
+const (
+	requestPart partKind = iota + 1
+	renewalPart
+)
+
 // short leaves out what a job went through before the claims that the finding is about, which
-// are the last two, and what still does not fit on a screen.
+// are the last two and that of the worker that broke it, and what still does not fit on a screen.
 func (t *teller) short() []Line {
-	lines := t.lines
-	if n := len(t.grants); n > 2 && len(lines) > 12 {
-		lines = append(lines[:1:1], lines[max(t.grants[n-2], 1):]...)
+	parts := t.parts
+	if n := len(t.grants); n > 2 && len(parts) > 12 {
+		from := t.grants[n-2]
+		for _, g := range slices.Backward(t.grants) {
+			if parts[g].holder == t.finding.Seat {
+				from = min(from, g)
+				break
+			}
+		}
+		parts = append(parts[:1:1], parts[max(from, 1):]...)
 	}
-	lines = lastOfEach(lines)
-	if most := screen - 1; len(lines) > most {
-		lines = append(lines[:1:1], lines[len(lines)-most+1:]...)
+	lines := inLines(lastOfEach(parts))
+	if len(lines) > screen {
+		lines = append(lines[:1:1], lines[len(lines)-screen+1:]...)
 	}
 	return lines
 }
 
 // lastOfEach keeps of several claim requests in a row the last two, and of renewals the last: the
 // others were answered, or the story would be about them.
-func lastOfEach(lines []Line) []Line {
-	var kept []Line
-	for i, l := range lines {
+func lastOfEach(parts []part) []part {
+	var kept []part
+	for i, p := range parts {
 		again := 0 // how many of its kind follow at once
-		for k := i + 1; k < len(lines) && l.kind != 0 && lines[k].kind == l.kind; k++ {
+		for k := i + 1; k < len(parts) && p.kind != 0 && parts[k].kind == p.kind; k++ {
 			again++
 		}
-		if l.kind == requestLine && again >= 2 || l.kind == renewalLine && again >= 1 {
+		if p.kind == requestPart && again >= 2 || p.kind == renewalPart && again >= 1 {
 			continue
 		}
-		kept = append(kept, l)
+		kept = append(kept, p)
 	}
 	return kept
+}
+
+// inLines puts into one line what was done about one event at once.
+func inLines(parts []part) []Line {
+	var lines []Line
+	for i := 0; i < len(parts); {
+		first := parts[i]
+		text, who := first.who+" "+first.what, first.who
+		last := i + 1
+		for last < len(parts) && parts[last].at == first.at && parts[last].seat == first.seat && !parts[last].cause {
+			last++
+		}
+		for k := i + 1; k < last; k++ {
+			switch p := parts[k]; {
+			case p.who != who:
+				text += "; " + p.who + " " + p.what
+			case k+1 < last && parts[k+1].who == who:
+				text += ", " + p.what
+			default:
+				text += " and " + p.what
+			}
+			who = parts[k].who
+		}
+		lines = append(lines, Line{first.at, text})
+		i = last
+	}
+	return lines
 }
 
 // teller picks what belongs to a story.
 type teller struct {
 	finding *invariant.Finding
 	seats   []int32 // workers that it is about
-	lines   []Line
-	grants  []int // lines that tell of a grant
+	parts   []part
+	grants  []int // parts that tell of a grant
 	done    bool
 }
 
@@ -114,88 +177,84 @@ func (t *teller) see(ob sim.Observation) {
 	if ob.Kind != sim.SawRecord && !slices.Contains(t.seats, ob.Seat) {
 		return
 	}
-	text := ""
+	p := part{who: fmt.Sprintf("worker %d", ob.Seat), seat: ob.Seat}
 	switch ob.Kind {
 	case sim.SawEvent:
-		text = t.event(&ob)
+		p.what, p.cause = t.event(&ob), true
 	case sim.SawEffect:
-		text = t.effect(&ob)
+		p.what, p.kind = t.effect(&ob)
 	case sim.SawRecord:
-		text = t.record(&ob)
+		p = t.record(&ob)
 	case sim.SawFault:
-		if ob.Text == "crash" {
-			return // its record tells whom it hit
-		}
-		text = fmt.Sprintf("worker %d: %s", ob.Seat, ob.Text)
+		p.what, p.cause = faults[ob.Text], true
 	}
-	if n := len(t.lines); text == "" || n > 0 && t.lines[n-1].At == ob.At && t.lines[n-1].Text == text {
+	p.at = ob.At
+	if n := len(t.parts); p.what == "" || n > 0 && t.parts[n-1] == p {
 		return
 	}
-	kind := lineKind(0)
-	switch {
-	case ob.Kind == sim.SawEffect && ob.Effect.Kind == protocol.Claim:
-		kind = requestLine
-	case ob.Kind == sim.SawEffect && ob.Effect.Kind == protocol.Renew:
-		kind = renewalLine
-	}
-	t.lines = append(t.lines, Line{ob.At, text, kind})
+	t.parts = append(t.parts, p)
+}
+
+// faults says what befell a worker. What its record tells, or what it is told then, is not said
+// twice: a crash, and whatever gives notice.
+var faults = map[string]string{
+	"pause": "is paused", "resume": "goes on", "partition": "is cut off", "drill": "is chosen for a drill",
 }
 
 func (t *teller) event(ob *sim.Observation) string {
 	e := &ob.Event
 	switch {
 	case e.Kind == protocol.StopAsked && e.Source == protocol.FromSignal:
-		return fmt.Sprintf("worker %d is sent %v", ob.Seat, e.Signal)
+		return fmt.Sprintf("is sent %v", e.Signal)
 	case e.Kind == protocol.StopAsked:
-		return fmt.Sprintf("worker %d is told to stop (%v), SIGKILL comes at %v", ob.Seat, e.Source, e.At)
+		return fmt.Sprintf("is told to stop (%v), SIGKILL comes at %v", e.Source, e.At)
 	}
 	return ""
 }
 
 // aboutRequests are the invariants whose stories are about claim requests.
-var aboutRequests = []invariant.ID{invariant.StopClaiming, invariant.RequestsClosed, invariant.AnswerObeyedOnce, invariant.NoGrantDropped, invariant.ExitZeroHoldsNothing, invariant.NoStartAfterStop}
+var aboutRequests = []invariant.ID{invariant.StopClaiming, invariant.RequestsClosed, invariant.AnswerObeyedOnce, invariant.NoGrantDropped, invariant.ExitZeroHoldsNothing, invariant.NoStartAfterStop, invariant.LedgerComplete}
 
 // aboutRenewals are those whose stories are about renewals.
 var aboutRenewals = []invariant.ID{invariant.LeaseKeptWhileHandled, invariant.ClaimEndsOnce, invariant.NoStaleEffect, invariant.OneOpenClaim, invariant.ToldBeforeLeaseEnds, invariant.SavedBeforeCommit, invariant.SettledUntilAnswered}
 
-func (t *teller) effect(ob *sim.Observation) string {
+func (t *teller) effect(ob *sim.Observation) (string, partKind) {
 	e := &ob.Effect
 	requests := slices.Contains(aboutRequests, t.finding.Invariant)
 	switch e.Kind {
 	case protocol.Claim:
 		if requests {
-			return fmt.Sprintf("worker %d asks for jobs (request %d)", ob.Seat, e.Seq)
+			return fmt.Sprintf("asks for jobs (request %d)", e.Seq), requestPart
 		}
 	case protocol.Withdraw:
 		if requests {
-			return fmt.Sprintf("worker %d withdraws request %d", ob.Seat, e.Seq)
+			return fmt.Sprintf("withdraws request %d", e.Seq), 0
 		}
 	case protocol.Exit:
-		return fmt.Sprintf("worker %d exits with status %d", ob.Seat, e.Status)
+		return fmt.Sprintf("exits with status %d", e.Status), 0
 	}
 	if e.Job != t.finding.Job || e.Job == 0 {
-		return ""
+		return "", 0
 	}
 	switch e.Kind {
 	case protocol.Renew:
-		if !slices.Contains(aboutRenewals, t.finding.Invariant) {
-			return ""
+		if slices.Contains(aboutRenewals, t.finding.Invariant) {
+			return fmt.Sprintf("renews job %d", e.Job), renewalPart
 		}
-		return fmt.Sprintf("worker %d renews job %d", ob.Seat, e.Job)
 	case protocol.Settle:
-		return fmt.Sprintf("worker %d sends %v for job %d%s", ob.Seat, e.Verb, e.Job, because(e.Reason))
+		return fmt.Sprintf("sends %v for job %d%s", e.Verb, e.Job, because(e.Reason)), 0
 	case protocol.Start:
-		return fmt.Sprintf("worker %d starts job %d", ob.Seat, e.Job)
+		return fmt.Sprintf("starts job %d", e.Job), 0
 	case protocol.Cancel:
-		return fmt.Sprintf("worker %d cancels job %d: %v", ob.Seat, e.Job, e.Cause)
+		return fmt.Sprintf("cancels job %d (%v)", e.Job, e.Cause), 0
 	case protocol.Undo:
-		return fmt.Sprintf("worker %d begins to undo job %d", ob.Seat, e.Job)
+		return fmt.Sprintf("begins to undo job %d", e.Job), 0
 	case protocol.CommitSegment:
 		if t.finding.Invariant == invariant.SavedBeforeCommit {
-			return fmt.Sprintf("worker %d closes a segment of job %d", ob.Seat, e.Job)
+			return fmt.Sprintf("closes a segment of job %d", e.Job), 0
 		}
 	}
-	return ""
+	return "", 0
 }
 
 func because(r protocol.Reason) string {
@@ -205,37 +264,38 @@ func because(r protocol.Reason) string {
 	return fmt.Sprintf(" (%v)", r)
 }
 
-func (t *teller) record(ob *sim.Observation) string {
+func (t *teller) record(ob *sim.Observation) part {
 	r := &ob.Record
+	worker, job := fmt.Sprintf("worker %d", r.Seat), fmt.Sprintf("job %d", r.Job)
 	mine := slices.Contains(t.seats, r.Seat)
 	switch {
 	case r.Kind == meter.ProcessKilled && mine:
-		return fmt.Sprintf("worker %d is killed", r.Seat)
+		return part{who: worker, what: "is killed", seat: r.Seat, cause: true}
 	case r.Kind == meter.ProcessCrashed && mine:
-		return fmt.Sprintf("worker %d dies", r.Seat)
+		return part{who: worker, what: "dies", seat: r.Seat, cause: true}
 	case r.Job != t.finding.Job || r.Job == 0:
-		return ""
+		return part{}
 	}
 	switch r.Kind {
 	case meter.JobEnqueued:
-		return fmt.Sprintf("job %d arrives", r.Job)
-	case meter.ClaimGranted:
-		t.grants = append(t.grants, len(t.lines))
-		return fmt.Sprintf("the broker gives job %d to worker %d", r.Job, r.Seat)
+		return part{seat: broker, who: job, what: "arrives", cause: true}
+	case meter.ClaimGranted: // of what the broker just took in: a request, a new job, a release
+		t.grants = append(t.grants, len(t.parts))
+		return part{seat: broker, holder: r.Seat, who: "the broker", what: fmt.Sprintf("gives %s to %s", job, worker)}
 	case meter.ExecutionEnded:
-		return fmt.Sprintf("the handler of job %d in worker %d %s", r.Job, r.Seat, howEnded(r.How))
+		return part{seat: r.Seat, who: fmt.Sprintf("the handler of %s in %s", job, worker), what: howEnded(r.How), cause: true}
 	case meter.ClaimEnded:
-		return fmt.Sprintf("the broker ends worker %d's claim on job %d: %v%s", r.Seat, r.Job, r.Verb, because(r.Reason))
+		return part{seat: broker, who: "the broker", what: fmt.Sprintf("ends %s's claim on %s: %v%s", worker, job, r.Verb, because(r.Reason)), cause: true}
 	case meter.LeaseExpired:
-		return fmt.Sprintf("worker %d's lease on job %d has run out", r.Seat, r.Job)
+		return part{seat: broker, who: worker + "'s lease on " + job, what: "has run out", cause: true}
 	case meter.UndoEnded:
-		return fmt.Sprintf("the undo of job %d in worker %d ends", r.Job, r.Seat)
+		return part{seat: r.Seat, who: fmt.Sprintf("the undo of %s in %s", job, worker), what: "ends", cause: true}
 	case meter.JobDead:
-		return fmt.Sprintf("job %d is dead-lettered", r.Job)
+		return part{seat: broker, who: job, what: "is dead-lettered"}
 	case meter.JobForgotten:
-		return fmt.Sprintf("a failover forgets what was written about job %d", r.Job)
+		return part{seat: broker, who: "a failover", what: "forgets what was written about " + job, cause: true}
 	}
-	return ""
+	return part{}
 }
 
 func howEnded(how meter.How) string {
