@@ -23,7 +23,7 @@ type output struct {
 func (o *output) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.Var(formatFlag(&o.format, asTable, asJSON, asCSV), "format", "how results are printed")
-	f.StringVar(&o.dir, "out", "", "folder to also write the results to, in every format")
+	f.Var(pathFlag(&o.dir, "DIR", "folder"), "out", "folder to also write the results to, in every format")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress bar")
 }
 

@@ -223,10 +223,25 @@ func manySeedsFlag(to *int, n int) *value {
 func lengthFlag(to *time.Duration) *value {
 	return &value{kind: "10m", set: func(s string) error {
 		d, err := time.ParseDuration(s)
-		if err != nil || d <= 0 {
+		switch {
+		case err != nil:
 			return fmt.Errorf("is not a length of time; write it like 10m or 90s")
+		case d <= 0:
+			return fmt.Errorf("is not above zero; write it like 10m or 90s")
 		}
 		*to = d
+		return nil
+	}}
+}
+
+// pathFlag is a file or a folder. An empty one is no way to say that there is none: it is a
+// variable of a script that is not set.
+func pathFlag(to *string, kind, what string) *value {
+	return &value{kind: kind, text: *to, set: func(s string) error {
+		if s == "" {
+			return fmt.Errorf("is empty; name a %s, or leave it out", what)
+		}
+		*to = s
 		return nil
 	}}
 }

@@ -61,7 +61,8 @@ What was found before is tried first: every scenario file in --findings.`,
 	f.Var(seedFlag(&h.first), "seed", "the first seed")
 	f.Var(lengthFlag(&h.length), "for", "go on for this long instead of --seeds, for example 10m")
 	f.Var(namesOfOne(&h.mutant, "mutant", model.UnsafeNames()), "mutant", "build a mistake into the protocol first: "+strings.Join(model.UnsafeNames(), ", "))
-	f.StringVar(&h.dir, "findings", "findings", "folder of what was found, tried first; new findings go there")
+	h.dir = "findings"
+	f.Var(pathFlag(&h.dir, "DIR", "folder"), "findings", "folder of what was found, tried first; new findings go there")
 	f.Var(formatFlag(&h.format, asTable, asJSON), "format", "how the result is printed")
 	f.BoolVar(&h.quiet, "quiet", false, "no progress bar")
 	return cmd
@@ -84,7 +85,7 @@ func (a *app) hunt(cmd *cobra.Command, h *hunting) error {
 		plan.Seeds = 0
 	}
 	start := time.Now()
-	bar := newProgress(a.stderr, h.quiet, "seeds")
+	bar := newRate(a.stderr, h.quiet, "seeds")
 	most := plan.Seeds
 	if most == 0 {
 		most = -1 // nobody knows how many it will be

@@ -152,6 +152,9 @@ func TestHuntsThatCannotBe(t *testing.T) {
 	}{
 		{[]string{"hunt", "--for", "1m", "--seeds", "3"}, "give one of them"},
 		{[]string{"hunt", "--for", "soon"}, "--for soon: is not a length of time; write it like 10m or 90s"},
+		{[]string{"hunt", "--for", "-5m"}, "--for -5m: is not above zero; write it like 10m or 90s"},
+		{[]string{"hunt", "--findings", ""}, "--findings '': is empty; name a folder, or leave it out"},
+		{[]string{"replay", plain, "--html", ""}, "--html '': is empty; name a file, or leave it out"},
 		{[]string{"hunt", "--seeds", "0"}, "is not a number of seeds"},
 		{[]string{"hunt", "--mutant", "settles-onec"}, "did you mean settles-once?"},
 		{[]string{"hunt", "--findings", dir}, "it has no finding"},

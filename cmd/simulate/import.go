@@ -50,7 +50,7 @@ jobs.png and jobs.svg, a figure of how long the jobs run and when they arrive.`,
 	}
 	f := cmd.Flags()
 	f.Var(mapFlag(&in.columns), "map", "columns of the trace, when they have other names")
-	f.StringVar(&in.out, "out", "", "CSV file to write the trace to, instead of stdout")
+	f.Var(pathFlag(&in.out, "FILE", "file"), "out", "CSV file to write the trace to, instead of stdout")
 	f.BoolVar(&in.summary, "summary", false, "print what is in the trace, and the trace only into --out")
 	f.Var(formatFlag(&in.format, asTable, asJSON), "format", "how the summary is printed")
 	f.BoolVar(&in.quiet, "quiet", false, "no summary on stderr")

@@ -20,9 +20,9 @@ type input struct {
 
 func (in *input) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&in.jobs, "jobs", "", "a job trace (CSV, JSON, SWF, GitHub Actions, Azure Functions; may be gzipped) instead of a scenario's jobs")
+	f.Var(pathFlag(&in.jobs, "FILE", "file"), "jobs", "a job trace (CSV, JSON, SWF, GitHub Actions, Azure Functions; may be gzipped) instead of a scenario's jobs")
 	f.Var(mapFlag(&in.columns), "map", "columns of the job trace, when they have other names; see simulate import --help")
-	f.StringVar(&in.manifest, "manifest", "", "a manifest instead of a scenario's fleet: Kubernetes, Compose, systemd, Nomad, ECS, Fly, Cloud Run, Procfile, supervisord, Render")
+	f.Var(pathFlag(&in.manifest, "FILE", "file"), "manifest", "a manifest instead of a scenario's fleet: Kubernetes, Compose, systemd, Nomad, ECS, Fly, Cloud Run, Procfile, supervisord, Render")
 	f.StringVar(&in.selector, "select", "", "kind/name of the workload, when the manifest has several")
 }
 

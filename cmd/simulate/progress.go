@@ -12,18 +12,27 @@ import (
 type progress struct{ bar *progressbar.ProgressBar }
 
 func newProgress(w io.Writer, quiet bool, what string) *progress {
+	return newBar(w, quiet, what)
+}
+
+// newRate is a bar that also says how many there are in a second.
+func newRate(w io.Writer, quiet bool, what string) *progress {
+	return newBar(w, quiet, what, progressbar.OptionShowIts(), progressbar.OptionSetItsString(what))
+}
+
+func newBar(w io.Writer, quiet bool, what string, more ...progressbar.Option) *progress {
 	f, ok := w.(*os.File)
 	if quiet || !ok || !term.IsTerminal(int(f.Fd())) {
 		return &progress{}
 	}
-	return &progress{progressbar.NewOptions(-1,
+	return &progress{progressbar.NewOptions(-1, append([]progressbar.Option{
 		progressbar.OptionSetWriter(f),
 		progressbar.OptionSetDescription(what),
 		progressbar.OptionSetWidth(30),
 		progressbar.OptionShowCount(),
 		progressbar.OptionSetPredictTime(true),
 		progressbar.OptionClearOnFinish(),
-	)}
+	}, more...)...)}
 }
 
 // at moves the bar. A bar that cannot be drawn is no reason to fail.

@@ -60,8 +60,8 @@ and the exit status is 1 as long as the promise is broken in it.`,
 	f.Var(numberFlag(&s.deploy, "deploy", 1), "deploy", "show this deploy: stops, outcomes, exits")
 	f.Var(sinceStartFlag(&s.from, 0), "from", "show nothing before this time since the start")
 	f.Var(sinceStartFlag(&s.until, protocol.Never), "until", "stop at this time since the start")
-	f.StringVar(&s.export.perfetto, "perfetto", "", "write a trace for https://ui.perfetto.dev to this file: workers, slots, jobs, signals, stalls")
-	f.StringVar(&s.export.html, "html", "", "write a page to this file that shows the same in any browser, without a network")
+	f.Var(pathFlag(&s.export.perfetto, "FILE", "file"), "perfetto", "write a trace for https://ui.perfetto.dev to this file: workers, slots, jobs, signals, stalls")
+	f.Var(pathFlag(&s.export.html, "FILE", "file"), "html", "write a page to this file that shows the same in any browser, without a network")
 	return cmd
 }
 

@@ -111,7 +111,11 @@ func flagError(cmd *cobra.Command, err error) error {
 	)
 	switch {
 	case errors.As(err, &value):
-		return misuse("--%s %s: %v", value.GetFlag().Name, value.GetValue(), value.Unwrap())
+		given := value.GetValue()
+		if given == "" {
+			given = "''"
+		}
+		return misuse("--%s %s: %v", value.GetFlag().Name, given, value.Unwrap())
 	case errors.As(err, &missing):
 		return misuse("--%s needs a value; write --%s %s", missing.GetSpecifiedName(), missing.GetSpecifiedName(), missing.GetFlag().Value.Type())
 	case errors.As(err, &unknown):
