@@ -123,6 +123,8 @@ func (m *Machine) onHandlerReturned(now Instant, ev Event, fx *Effects) {
 func (m *Machine) judgeReturn(s *Slot, code Code) (Verb, Reason) {
 	cancelled := s.state != SlotRunning
 	switch {
+	case m.deviates(deviation.FailureExcused) && m.phase.Stopping():
+		return Release, m.releaseReason(s.cause)
 	case code == ReturnedFailed || code == ReturnedPanic || cancelled && s.cause == ErrTimeout:
 		return Fail, NoReason
 	case code == ReturnedYield && !cancelled:
@@ -164,7 +166,9 @@ func (m *Machine) undoThen(now Instant, i int, verb Verb, reason Reason, clean b
 		return
 	}
 	s.state, s.verb, s.reason = SlotUndoing, verb, reason
-	s.cursor = 0 // what is undone now must not be resumed after
+	if !m.deviates(deviation.ResumesUndone) {
+		s.cursor = 0 // what is undone now must not be resumed after
+	}
 	s.mark = m.undoUntil(now, s.kind)
 	e := about(Undo, i, s)
 	e.Until = s.mark

@@ -77,7 +77,9 @@ func (m *Machine) renewAll(now Instant, fx *Effects) {
 		}
 		s.set(renewing)
 		e := about(Renew, i, s)
-		e.Cursor = s.cursor
+		if !m.deviates(deviation.SavesForgotten) {
+			e.Cursor = s.cursor
+		}
 		fx.put(e)
 	}
 }

@@ -76,6 +76,9 @@ func (m *Machine) settled(i int, fx *Effects) {
 	if s.verb == Release && (s.has(late) || s.reason == BecauseYield) {
 		outcome = WasHandedBack
 	}
+	if s.verb == Release && m.deviates(deviation.LedgerFlatters) {
+		outcome = WasFinished
+	}
 	m.line(i, outcome, fx)
 	m.freeSettled(i)
 }

@@ -50,11 +50,15 @@ const (
 	RunsUnknownVersion   // rule 14: runs a payload version it does not understand
 	UnknownDropped       // rule 14: forgets a job that it does not understand, and keeps the claim
 	CommitsBeforeSaved   // rule 16: closes the segment before the broker has the cursor
+	SavesForgotten       // rule 16: renews a claim and leaves the saved cursor out
+	ResumesUndone        // rule 16: hands a job back with a cursor whose work it has just undone
 	InterruptionFails    // rule 17: reports an error after a cancel as a failure
 	InterruptionCancels  // rule 17: takes the drain's cancel for an operator's, which is final
+	FailureExcused       // rule 17: takes whatever comes back in a drain for an interruption, so that a failure is never counted
 	NeverSoftens         // rule 17: tells a handler nothing of the drain before it cancels it
 	LateAckUncounted     // rule 17: acks a job whose handler finished after its cancel without counting it
 	LedgerOmitsLeft      // rule 18: writes no line about what it leaves behind
+	LedgerFlatters       // rule 18: writes down as finished what it handed back
 	AttemptAtClaim       // rule 19 (broker): counts a failure at the claim, and leaves it there when the job is handed back
 	GoingUnsaid          // rule 19: does not say that it is going, so deploys spend poison
 	BouncesJobs          // section 6.8 (broker): hands a job that came back to whoever waits longest, old or new
@@ -86,6 +90,7 @@ var names = [count]string{
 	UnknownDropped: "unknown-dropped", InterruptionCancels: "interruption-cancels",
 	BouncesJobs: "bounces-jobs", GoingUnsaid: "going-unsaid", TokenForgotten: "token-forgotten",
 	EscalationWaits: "escalation-waits", ReleaseInTwoSteps: "release-in-two-steps", LeasesForgotten: "leases-forgotten",
+	SavesForgotten: "saves-forgotten", ResumesUndone: "resumes-undone", FailureExcused: "failure-excused", LedgerFlatters: "ledger-flatters",
 	SweepsNewcomers: "sweeps-newcomers", SweepDropsRest: "sweep-drops-rest",
 }
 

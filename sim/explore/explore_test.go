@@ -131,6 +131,10 @@ var unfit = map[deviation.ID]string{
 	deviation.SweepDropsRest:  "the broker of a search frees by expiry",
 	deviation.ReadThenRelease: "it reads the clock in tokens, and a search keeps their ranks",
 	deviation.WorkersClock:    "all clocks of a search agree",
+	deviation.SavesForgotten:  "a search does not read the cursors that renewals carry",
+	deviation.ResumesUndone:   "a search does not read the cursors that settlings carry",
+	deviation.FailureExcused:  "a search does not compare how a claim is handed back with what its handler said",
+	deviation.LedgerFlatters:  "a search counts the lines of a ledger, and reads none",
 }
 
 func TestEveryDeviationThatFitsIsRefuted(t *testing.T) {

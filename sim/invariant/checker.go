@@ -68,7 +68,7 @@ type Checker struct {
 	now     protocol.Instant
 	local   protocol.Instant // of the process that is stepped
 	event   protocol.Event   // that is given to it
-	sent    uint8            // what it asked for in this step, see step.go
+	sent    uint16           // what it asked for in this step, see step.go
 	grant   protocol.JobKey  // Granted: to the request that is out
 	ending  int32            // the slot in which something came to its end in this step, or NoSlot
 }

@@ -5,16 +5,18 @@ import "github.com/quiesce/quiesce/protocol"
 // This file watches how claims end in a worker: rules 7, 8, 11, 16 and 17.
 
 // settles watches the settling of a claim. (settled-after-return, undo-before-release,
-// no-job-lost, late-acks-counted)
+// no-job-lost, late-acks-counted, ends-as-returned)
 func (c *Checker) settles(seat int32, p *process, e *protocol.Effect) {
 	s := c.slotAt(seat, e.Slot)
 	if s == nil {
 		c.sent |= sentSurplus
+		p.gaveBack = true
 		return
 	}
 	c.sent |= sentSettle
 	if s.job != e.Job || s.token != e.Token {
 		*s = slot{job: e.Job, token: e.Token, kind: e.JobKind} // granted and not run
+		p.gaveBack = true
 	}
 	if c.must(SettledAfterReturn, !s.runs) {
 		c.breaks(SettledAfterReturn, e.Job, seat, "worker %d settled job %d (%v) while its handler ran", seat, e.Job, e.Verb)
@@ -28,8 +30,65 @@ func (c *Checker) settles(seat int32, p *process, e *protocol.Effect) {
 	if e.Verb == protocol.Ack && s.told && !s.offered && c.must(LateAcksCounted, c.sent&sentCountLate != 0) {
 		c.breaks(LateAcksCounted, e.Job, seat, "worker %d acked job %d, whose handler finished after its cancel, and counted nothing", seat, e.Job)
 	}
+	if s.returned && !s.offered {
+		c.endsAs(seat, s, e)
+	}
+	c.carries(seat, s, e)
 	s.settles, s.offered, s.settled = true, true, c.now
+	s.verb, s.reason = e.Verb, e.Reason
 }
+
+// endsAs watches what a worker makes of a handler's return. Undo that failed may end in a
+// quarantine, whatever was to follow it. (ends-as-returned)
+func (c *Checker) endsAs(seat int32, s *slot, e *protocol.Effect) {
+	verb, reason := s.ending()
+	as := e.Verb == verb && (verb != protocol.Release || e.Reason == reason)
+	if c.must(EndsAsReturned, as || e.Verb == protocol.Quarantine && s.undone) {
+		c.breaks(EndsAsReturned, e.Job, seat, "the handler of job %d returned and worker %d sent %v (%v) instead of %v (%v)", e.Job, seat, e.Verb, e.Reason, verb, reason)
+	}
+}
+
+// ending returns how a claim is to end whose handler has returned, by what it was told before
+// and what it said (rule 17).
+func (s *slot) ending() (protocol.Verb, protocol.Reason) {
+	switch {
+	case s.code == protocol.ReturnedNil && (s.clean || !s.lost):
+		return protocol.Ack, protocol.NoReason
+	case s.code == protocol.ReturnedNil:
+		return protocol.Release, protocol.BecauseDistrust
+	case s.code == protocol.ReturnedFailed || s.code == protocol.ReturnedPanic || s.told && s.cause == protocol.ErrTimeout:
+		return protocol.Fail, protocol.NoReason
+	case !s.told && s.code == protocol.ReturnedYield:
+		return protocol.Release, protocol.BecauseYield
+	case !s.told:
+		return protocol.Fail, protocol.NoReason
+	}
+	switch s.cause {
+	case protocol.ErrHurry:
+		return protocol.Release, protocol.BecauseHurry
+	case protocol.ErrLeaseLost:
+		return protocol.Release, protocol.BecauseDistrust
+	case protocol.ErrCancelled:
+		return protocol.Release, protocol.BecauseCancelled
+	default:
+		return protocol.Release, protocol.BecauseDrain
+	}
+}
+
+// renews watches the distance from one renewal to the next: it is what the lease is counted on,
+// and a new claim must not put the renewal of the others off. (lease-kept-while-handled)
+func (c *Checker) renews(seat int32, p *process, s *slot, e *protocol.Effect) {
+	last := s.renewed
+	if last.local < s.started.local {
+		last = s.started
+	}
+	if s.runs && p.scheduled(last.at, c.now) && c.must(LeaseKeptWhileHandled, e.At.Sub(last.local) <= p.cfg.Heartbeat+clockStep) {
+		c.breaks(LeaseKeptWhileHandled, e.Job, seat, "worker %d renewed job %d %v after the last renewal, and it is to do so every %v", seat, e.Job, e.At.Sub(last.local), p.cfg.Heartbeat)
+	}
+}
+
+// clockStep is more than what a clock that runs fast passes over between two instants of the run.
+const clockStep protocol.Duration = 2
 
 // settlesAgain watches, when a claim whose settling was sent is renewed, that the settling is
 // repeated as well: what was not answered goes out again within two rounds. (settled-until-answered)
@@ -69,7 +128,7 @@ func (c *Checker) undoes(seat int32, p *process, e *protocol.Effect) {
 	if s == nil {
 		return
 	}
-	s.undoes, s.until, s.shared = true, e.Until, !e.Private
+	s.undoes, s.undone, s.until, s.shared = true, true, e.Until, !e.Private
 	j := c.jobs.Get(uint64(e.Job))
 	if e.Private || j == nil {
 		return
@@ -81,6 +140,7 @@ func (c *Checker) undoes(seat int32, p *process, e *protocol.Effect) {
 
 // commits watches a segment being closed. (saved-before-commit)
 func (c *Checker) commits(seat int32, e *protocol.Effect) {
+	c.sent |= sentCommit
 	ev := &c.event
 	stored := (ev.Kind == protocol.RenewAnswered || ev.Kind == protocol.SaveAnswered) && ev.Cursor == e.Cursor && ev.Token == e.Token &&
 		(ev.Code == protocol.OK || ev.Code == protocol.CancelOrder)

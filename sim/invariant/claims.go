@@ -15,7 +15,7 @@ func (c *Checker) claims(seat int32, p *process, e *protocol.Effect) {
 	if c.must(RequestsClosed, !p.open || p.cfg.NoWithdraw) {
 		c.breaks(RequestsClosed, 0, seat, "worker %d sent claim request %d although request %d was neither answered nor withdrawn", seat, e.Seq, p.asked)
 	}
-	p.asked, p.askedAt, p.open = e.Seq, e.At, true
+	p.asked, p.askedAt, p.open, p.gaveBack = e.Seq, e.At, true, false
 }
 
 // starts watches the start of a handler. (no-start-after-stop, answer-obeyed-once,

@@ -117,20 +117,72 @@ func (c *Checker) toldToHurry(seat int32) {
 	}
 }
 
-// line watches the ledger. (ledger-complete)
+// line watches the ledger. (ledger-complete, ledger-true)
 func (c *Checker) line(seat int32, p *process, e *protocol.Effect) {
 	if !p.ledger {
 		return
 	}
-	owed := false
+	owed, fits := false, false
 	if s := c.slotAt(seat, e.Slot); s != nil {
 		owed, s.owed = s.owed, false
+		fits = c.becameOfJob(s, e)
 	} else {
 		owed = p.owed > 0
 		p.owed--
+		fits = c.becameOfRequest(p, e.Outcome)
+	}
+	if c.must(LedgerTrue, fits) {
+		c.breaks(LedgerTrue, e.Job, seat, "worker %d wrote into its ledger that job %d (0 is a claim request) was %v, which it was not", seat, e.Job, e.Outcome)
 	}
 	if c.must(LedgerComplete, owed) {
 		c.breaks(LedgerComplete, e.Job, seat, "worker %d wrote a line (%v) about what was not open at its stop, or had its line already", seat, e.Outcome)
+	}
+}
+
+// becameOfJob reports whether an outcome is what became of the job in a slot, as far as it shows.
+func (c *Checker) becameOfJob(s *slot, e *protocol.Effect) bool {
+	ev := &c.event
+	mine := ev.Job == s.job && ev.Token == s.token
+	settled := mine && ev.Kind == protocol.SettleAnswered && (ev.Code == protocol.OK || ev.Code == protocol.Repeat)
+	switch e.Outcome {
+	case protocol.WasFinished:
+		return settled && s.verb == protocol.Ack
+	case protocol.WasFailed:
+		return settled && s.verb == protocol.Fail
+	case protocol.WasReleased:
+		return settled && s.verb == protocol.Release && s.returned && s.reason != protocol.BecauseYield
+	case protocol.WasHandedBack:
+		return settled && s.verb == protocol.Release && (!s.returned || s.reason == protocol.BecauseYield)
+	case protocol.WasRefused:
+		return settled && s.verb == protocol.Refuse
+	case protocol.WasQuarantined:
+		return settled && s.verb == protocol.Quarantine
+	case protocol.WasSuperseded:
+		return mine && s.offered && (ev.Code == protocol.Stale || ev.Code == protocol.Closed)
+	case protocol.WasLost:
+		return !s.runs && !s.settles // its claim may have ended before the stop, and its undo ran on
+	case protocol.WasLeaked:
+		return s.runs || s.undoes || e.Slot == c.ending // what was due came before its end
+	case protocol.WasUnsettled:
+		return !s.runs
+	default:
+		return false
+	}
+}
+
+// becameOfRequest reports whether an outcome is what became of a worker's claim request.
+func (c *Checker) becameOfRequest(p *process, o protocol.Outcome) bool {
+	ev := &c.event
+	mine := ev.Seq == p.asked
+	switch o {
+	case protocol.WasAnswered:
+		return mine && ev.Kind == protocol.ClaimAnswered && !p.gaveBack
+	case protocol.WasHandedBack:
+		return mine && ev.Kind == protocol.ClaimAnswered && p.gaveBack
+	case protocol.WasWithdrawn:
+		return mine && ev.Kind == protocol.WithdrawAnswered && ev.Code == protocol.OK
+	default:
+		return o == protocol.WasUnsettled
 	}
 }
 

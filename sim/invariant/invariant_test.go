@@ -113,6 +113,10 @@ func TestCheckersFindWhatTheyAreThereFor(t *testing.T) {
 		deviation.InterruptionCancels:  invariant.NoJobLost,
 		deviation.LateClaimDropped:     invariant.ExitZeroHoldsNothing,
 		deviation.BouncesJobs:          invariant.ReturnsToNewer,
+		deviation.SavesForgotten:       invariant.ProgressSurvives,
+		deviation.ResumesUndone:        invariant.UndoneNotResumed,
+		deviation.FailureExcused:       invariant.EndsAsReturned,
+		deviation.LedgerFlatters:       invariant.LedgerTrue,
 	} {
 		sc := busyFleet()
 		switch id {

@@ -28,10 +28,14 @@ const (
 	EscalatesByRepeat
 	UnderstoodOnly
 	SavedBeforeCommit
+	ProgressSurvives
+	UndoneNotResumed
 	ToldSoftly
 	LateAcksCounted
 	AckedOnlyIfFinished
+	EndsAsReturned
 	LedgerComplete
+	LedgerTrue
 	DrainSpendsNoBudget
 	NoJobLost
 	OneOpenClaim
@@ -74,10 +78,14 @@ var table = [Count]entry{
 	EscalatesByRepeat:     {"escalates-by-repeat", 13, "the repeat of an OS signal hurries whatever runs, and nothing else hurries or exits at once"},
 	UnderstoodOnly:        {"understood-only", 14, "no handler is started for a payload version outside of what is understood"},
 	SavedBeforeCommit:     {"saved-before-commit", 16, "a segment is closed only when the broker has its cursor"},
+	ProgressSurvives:      {"progress-survives", 16, "what a handler saves is sent at once or with the next renewal, and the handler is told what became of it"},
+	UndoneNotResumed:      {"undone-not-resumed", 16, "a cursor that is not stored when undo begins is not sent any more"},
 	ToldSoftly:            {"told-softly", 17, "a handler that runs at the stop is told softly first"},
 	LateAcksCounted:       {"late-acks-counted", 17, "a handler that finishes after its cancel is counted"},
-	AckedOnlyIfFinished:   {"acked-only-if-finished", 17, "a job is acked only if a handler returned nil under that token"},
+	AckedOnlyIfFinished:   {"acked-only-if-finished", 17, "a job is acked only if a handler returned nil under that token, and had nothing left to commit"},
+	EndsAsReturned:        {"ends-as-returned", 17, "a claim ends as its handler returned: done, failed, or handed back and why"},
 	LedgerComplete:        {"ledger-complete", 18, "whatever is open at the stop has exactly one line in the ledger by the exit"},
+	LedgerTrue:            {"ledger-true", 18, "a line of the ledger says what became of its job or claim request"},
 	DrainSpendsNoBudget:   {"drain-spends-no-budget", 19, "a drain spends no failure, no poison and no attempt of a job"},
 	NoJobLost:             {"no-job-lost", 0, "a job that was enqueued is known until it is done, failed too often, parked for undo that failed, or cancelled by an operator"},
 	OneOpenClaim:          {"one-open-claim", 0, "by the broker's clock at most one claim of a job is open"},

@@ -4,12 +4,15 @@ import "github.com/quiesce/quiesce/protocol"
 
 // What a machine asked for in a step, as far as it is judged at the end of the step.
 const (
-	sentStart uint8 = 1 << iota
+	sentStart uint16 = 1 << iota
 	sentSettle
 	sentUndo
 	sentSurplus
 	sentCountLate
 	sentFirstStop
+	sentSave
+	sentCommit
+	sentRefusal
 )
 
 // Stepping tells what is about to be given to the machine of a process. local is its clock.
@@ -71,12 +74,13 @@ func (c *Checker) returned(seat int32, ev *protocol.Event) {
 	if s == nil {
 		return
 	}
-	s.runs = false
+	s.runs, s.returned, s.code, s.clean = false, true, ev.Code, ev.Clean
 	j := c.jobs.Get(uint64(s.job))
 	if j == nil {
 		return
 	}
 	switch {
+	case ev.Code == protocol.ReturnedNil && !ev.Clean: // it could not commit
 	case ev.Code == protocol.ReturnedNil:
 		j.finished = max(j.finished, s.token)
 	case ev.Code == protocol.ReturnedFailed || ev.Code == protocol.ReturnedPanic, !s.told && ev.Code == protocol.ReturnedError, s.cause == protocol.ErrTimeout:
@@ -100,9 +104,17 @@ func (c *Checker) Effect(seat int32, e *protocol.Effect) {
 		c.goes(seat, p, e)
 	case protocol.Renew:
 		if s := c.slotAt(seat, e.Slot); s != nil {
+			c.renews(seat, p, s, e)
 			s.before, s.renewed = s.renewed, beat{c.now, e.At}
 			c.settlesAgain(seat, p, s)
+			c.carries(seat, s, e)
 		}
+	case protocol.Save:
+		if e.Cursor == c.event.Cursor {
+			c.sent |= sentSave
+		}
+	case protocol.RefuseSave:
+		c.sent |= sentRefusal
 	case protocol.Settle:
 		c.settles(seat, p, e)
 	case protocol.Start:
@@ -122,8 +134,13 @@ func (c *Checker) Effect(seat int32, e *protocol.Effect) {
 	case protocol.CommitSegment:
 		c.commits(seat, e)
 	case protocol.Note:
-		if e.Note == protocol.AckedAfterCancel {
+		switch e.Note {
+		case protocol.AckedAfterCancel:
 			c.sent |= sentCountLate
+		case protocol.LeaseLost:
+			if s := c.slotAt(seat, e.Slot); s != nil {
+				s.lost = true
+			}
 		}
 	case protocol.Line:
 		c.line(seat, p, e)
@@ -140,7 +157,10 @@ func (c *Checker) Stepped(seat int32) {
 		if c.grant != 0 {
 			c.grantDropped(seat, p)
 		}
+	case protocol.SaveAsked:
+		c.saveAsked(seat)
 	case protocol.RenewAnswered, protocol.SaveAnswered, protocol.SettleAnswered:
+		c.cursorAnswered(seat)
 		// Not before: what was due, a repetition of the settling perhaps, came first.
 		if s := c.slotAt(seat, c.event.Slot); s != nil && s.token == c.event.Token && s.job == c.event.Job && c.endsSettling() {
 			s.settles = false

@@ -24,6 +24,7 @@ type process struct {
 	withdrawn   uint64           // the newest request that was withdrawn
 	open        bool             // asked was neither answered nor withdrawn
 	closing     bool             // its withdrawing is not answered
+	gaveBack    bool             // a job that it brought was not run
 	parked      bool             // the broker keeps asked waiting
 	holds       int32            // claims that are open at the broker
 	stopping    bool             // its machine was told to stop, or stopped by itself
@@ -59,18 +60,26 @@ type slot struct {
 	trust     protocol.Instant // local: until when a careful worker trusts the lease, by the answers it got in time
 	settled   protocol.Instant // when its settling was last sent
 	until     protocol.Instant // local: the end of its undo's slice
+	pending   protocol.Cursor  // what its handler saved last, until it is stored
 	kind      protocol.Kind
 	cause     protocol.Cause
-	runs      bool // its handler
-	undoes    bool // its undo hooks run
-	settles   bool // its settling was sent and is not answered
-	offered   bool // its settling was sent
-	told      bool // its handler was cancelled
-	softly    bool // its handler was told that the worker drains
-	shared    bool // its undo may still begin shared hooks
-	taken     bool // the worker was told that the claim is somebody else's, or ended
-	failedAll bool // undo failed
-	owed      bool // a line of the ledger is to come
+	code      protocol.Code   // how its handler returned, and
+	clean     bool            // whether it left nothing behind
+	verb      protocol.Verb   // its settling, as it was last sent
+	reason    protocol.Reason // with verb
+	returned  bool            // its handler
+	undone    bool            // its undo has begun
+	lost      bool            // the worker noted that it lost the claim
+	runs      bool            // its handler
+	undoes    bool            // its undo hooks run
+	settles   bool            // its settling was sent and is not answered
+	offered   bool            // its settling was sent
+	told      bool            // its handler was cancelled
+	softly    bool            // its handler was told that the worker drains
+	shared    bool            // its undo may still begin shared hooks
+	taken     bool            // the worker was told that the claim is somebody else's, or ended
+	failedAll bool            // undo failed
+	owed      bool            // a line of the ledger is to come
 }
 
 func (s *slot) free() bool { return !s.runs && !s.undoes && !s.settles }
