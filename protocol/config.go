@@ -116,7 +116,7 @@ func (c Config) Validate() error {
 		refuse(c.Grace <= 0, "grace is not known; give what the supervisor allows between SIGTERM and SIGKILL")
 		refuse(c.Grace > 0 && c.Reserve >= c.Grace, "grace %v must exceed reserve %v; raise grace or lower reserve", c.Grace, c.Reserve)
 		for k, kind := range c.Kinds {
-			need := Duration(Instant(kind.Gap).Add(kind.Undo).Add(c.Reserve)) // saturated
+			need := c.Closing(kind)
 			refuse(c.Grace > c.Reserve && need > c.Grace, "kind %d needs gap %v + undo %v + reserve %v = %v, more than grace %v; check for cancellation more often or raise grace",
 				k, kind.Gap, kind.Undo, c.Reserve, need, c.Grace)
 		}
@@ -126,6 +126,13 @@ func (c Config) Validate() error {
 		refuse(kind.Gap < 0 || kind.Undo < 0 || kind.Timeout < 0, "kind %d: gap %v, undo %v and timeout %v must not be negative", k, kind.Gap, kind.Undo, kind.Timeout)
 	}
 	return errors.Join(errs...)
+}
+
+// Closing returns the part of a grace that handlers of a kind cannot use: it is theirs to
+// notice the cancellation and to undo, and the reserve (rule 5). A grace must hold it, and what
+// it holds beyond is what a job may still run after the stop.
+func (c *Config) Closing(kind KindConfig) Duration {
+	return Duration(Instant(kind.Gap).Add(kind.Undo).Add(c.Reserve)) // saturated
 }
 
 // OverlapPossible reports whether two executions of a kind may run at once although every

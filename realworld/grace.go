@@ -3,8 +3,9 @@ package realworld
 import (
 	"fmt"
 	"os"
-	"strconv"
 	"time"
+
+	"github.com/quiesce/quiesce/internal/grace"
 )
 
 // Grace is what is known before a stop about the time between it and SIGKILL: the environment
@@ -12,7 +13,7 @@ import (
 // option, which whoever wrote it chose. It is an error when neither says anything, since only
 // the supervisor knows it. Once a stop comes better sources move SIGKILL: see the package.
 func Grace(option time.Duration) (time.Duration, error) {
-	v, given := os.LookupEnv("QUIESCE_GRACE")
+	v, given := os.LookupEnv(grace.Variable)
 	switch {
 	case given:
 		return parseGrace(v)
@@ -24,12 +25,9 @@ func Grace(option time.Duration) (time.Duration, error) {
 }
 
 func parseGrace(v string) (time.Duration, error) {
-	if s, err := strconv.ParseUint(v, 10, 31); err == nil && s > 0 {
-		return time.Duration(s) * time.Second, nil
-	}
-	d, err := time.ParseDuration(v)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("realworld: QUIESCE_GRACE %q is not a grace; write for example 30s", v)
+	d, ok := grace.Parse(v)
+	if !ok {
+		return 0, fmt.Errorf("realworld: %s %q is not a grace; write for example 30s", grace.Variable, v)
 	}
 	return d, nil
 }

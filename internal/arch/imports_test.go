@@ -22,7 +22,7 @@ var table = []row{
 		why: "the machine knows nobody; whoever needs it hands it events and carries out its effects",
 	},
 	{
-		pkg: "protocol/worker", ours: []string{"protocol"}, others: []string{"github.com/google/uuid"},
+		pkg: "protocol/worker", ours: []string{"internal/grace", "protocol"}, others: []string{"github.com/google/uuid"},
 		why: "people embed the worker: each further import is one more in their binaries",
 	},
 	{
@@ -92,7 +92,7 @@ var table = []row{
 		why: "a trace is rows of instants and lengths, whoever reads them",
 	},
 	{
-		pkg: "realworld", ours: []string{"protocol", "protocol/worker", "realworld/internal/kin"},
+		pkg: "realworld", ours: []string{"internal/grace", "protocol", "protocol/worker", "realworld/internal/kin"},
 		others: []string{"github.com/coreos/go-systemd/v22", "github.com/google/uuid"},
 		why:    "signals, probes and seats of any worker; what starts processes is beside it",
 	},
@@ -180,6 +180,10 @@ var table = []row{
 	{
 		pkg: "internal/excerpt",
 		why: "it shows a line of text, whoever refused it",
+	},
+	{
+		pkg: "internal/grace",
+		why: "a variable's name and syntax, for who reads it and for who checks manifests",
 	},
 	{
 		pkg: "internal/launch",

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/quiesce/quiesce/internal/grace"
 	"github.com/quiesce/quiesce/protocol"
 )
 
@@ -92,16 +93,13 @@ func (o Options) withDefaults() (Options, error) {
 
 // graceFromEnvironment returns 0 when the environment says nothing.
 func graceFromEnvironment() (time.Duration, error) {
-	v := os.Getenv("QUIESCE_GRACE")
+	v := os.Getenv(grace.Variable)
 	if v == "" {
 		return 0, nil
 	}
-	if s, err := strconv.ParseUint(v, 10, 32); err == nil {
-		return time.Duration(s) * time.Second, nil
-	}
-	d, err := time.ParseDuration(v)
-	if err != nil || d <= 0 {
-		return 0, fmt.Errorf("worker: QUIESCE_GRACE %q is not a duration; write for example 30s", v)
+	d, ok := grace.Parse(v)
+	if !ok {
+		return 0, fmt.Errorf("worker: %s %q is not a duration; write for example 30s", grace.Variable, v)
 	}
 	return d, nil
 }
