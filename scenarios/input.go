@@ -86,7 +86,7 @@ func (in *input) readManifest(path, selector string) error {
 		return &Error{File: path, Field: "replicas", Problem: fmt.Sprintf("%d is more than %d", w.Replicas, maxWorkers), Remedy: "simulate a part of the fleet"}
 	}
 	s := in.scenario
-	s.Supervisor, s.Fleet.Workers = supervisorOf(w), w.Replicas
+	s.Supervisor, s.Fleet.Workers = w.Supervision(), w.Replicas
 	for _, n := range w.Notes {
 		in.note("manifest: %s", n)
 	}

@@ -104,43 +104,9 @@ func (r *reader) deployed(k *supervisorKeys) (model.Supervisor, int) {
 		r.elsewhere(k.Manifest.place, foreign(err))
 		return model.Supervisor{}, 0
 	}
-	s := supervisorOf(w)
-	r.leavesTime(k.Manifest.place, s, raiseGrace(w))
+	s := w.Supervision()
+	r.leavesTime(k.Manifest.place, s, "raise "+w.GraceName())
 	return s, w.Replicas
-}
-
-// supervisorOf translates a workload.
-func supervisorOf(w *manifest.Workload) model.Supervisor {
-	return model.Supervisor{
-		Kind: w.Supervisor, Grace: protocol.Duration(w.Grace), PreStop: protocol.Duration(w.PreStopDuration),
-		Signal:  model.SignalNamed(w.StopSignal), // Any other is to a worker like the supervisor's own.
-		Rollout: rolloutOf(w),
-	}
-}
-
-// raiseGrace names what to raise in the manifest.
-func raiseGrace(w *manifest.Workload) string {
-	if w.GraceKey == "" {
-		return "raise terminationGracePeriodSeconds"
-	}
-	return "raise " + w.GraceKey
-}
-
-func rolloutOf(w *manifest.Workload) model.Rollout {
-	switch {
-	case w.Strategy.Type == manifest.Recreate:
-		return model.Rollout{Strategy: model.Recreate}
-	case w.Strategy.Type == manifest.OnDelete:
-		return model.Rollout{Strategy: model.OnDelete}
-	case w.Kind == "StatefulSet":
-		return model.Rollout{Strategy: model.OneByOne, Partition: w.Strategy.Partition}
-	default:
-		// Numbers of pods, since a DaemonSet rounds its percentages the other way.
-		return model.Rollout{
-			MaxSurge:       model.IntOrPercent{Value: w.Surge()},
-			MaxUnavailable: model.IntOrPercent{Value: w.Unavailable()},
-		}
-	}
 }
 
 var strategies = map[string]model.Strategy{

@@ -41,9 +41,13 @@ func (s *source) cloudRun(doc document) (*Workload, error) {
 	if pod := r.mapping(template, "spec"); pod != nil {
 		for _, c := range r.items(pod, "containers") {
 			w.Containers = append(w.Containers, r.plainText(c, "name"))
+			w.Processes = append(w.Processes, podProcess(s, c))
 		}
 		for _, key := range []string{"terminationGracePeriodSeconds", "timeoutSeconds"} {
 			if node := r.child(pod, key); node != nil {
+				if key == "terminationGracePeriodSeconds" {
+					w.Ignored = append(w.Ignored, Setting{key, node.Value, node.Line})
+				}
 				w.note("%s on line %d does not change how long Cloud Run waits after SIGTERM", key, node.Line)
 			}
 		}

@@ -57,9 +57,36 @@ func (s *source) composeService(doc *document, root *yaml.Node) (*Workload, erro
 	if hooks := r.child(doc.node, "pre_stop"); hooks != nil {
 		w.note("pre_stop hooks run before the stop signal, for an unknown time; 0s assumed")
 	}
+	w.Processes = []Process{composeProcess(s, doc.node)}
+	r.composeRestart(w, doc.node)
 	r.composeDeploy(w, doc.node)
 	w.close()
 	return r.result(w)
+}
+
+// composeProcess reads what runs in a service. A command without an entrypoint is taken for the
+// whole command line: the entrypoint of an image usually passes it on.
+func composeProcess(s *source, service *yaml.Node) Process {
+	r := &reader{src: s}
+	var p Process
+	if p.start("entrypoint", r, service, "entrypoint", "command"); p.Command == nil {
+		p.start("command", r, service, "command", "")
+	}
+	p.variable(r, service, "environment")
+	return p
+}
+
+// composeRestart reads what restarts a container that ended; deploy counts for more.
+func (r *reader) composeRestart(w *Workload, service *yaml.Node) {
+	look := &reader{src: r.src}
+	for _, at := range []struct {
+		parent *yaml.Node
+		key    string
+	}{{service, "restart"}, {look.child(look.child(service, "deploy"), "restart_policy"), "condition"}} {
+		if node := look.child(at.parent, at.key); node != nil {
+			w.RestartPolicy, w.Lines["restart"] = node.Value, node.Line
+		}
+	}
 }
 
 // composeDeploy reads how many containers there are and how they are replaced. Without

@@ -35,8 +35,9 @@ func (r *reader) containers(w *Workload, pod *yaml.Node) {
 
 func (r *reader) container(w *Workload, node *yaml.Node, name string) {
 	if stray := r.child(node, "terminationGracePeriodSeconds"); stray != nil {
-		w.note("terminationGracePeriodSeconds on line %d stands in container %s and is ignored", stray.Line, name)
+		w.ignore("terminationGracePeriodSeconds", stray, "in container "+name)
 	}
+	w.Processes = append(w.Processes, podProcess(r.src, node))
 	lifecycle := r.mapping(node, "lifecycle")
 	r.stopSignal(w, lifecycle, name)
 	if preStop := r.mapping(lifecycle, "preStop"); preStop != nil {
@@ -119,7 +120,7 @@ func (r *reader) sleepHook(w *Workload, action *yaml.Node, hook *Hook) {
 	hook.Duration, hook.Known = r.seconds(action, "seconds", 0), true
 	r.prefix = prefix
 	if node := r.child(action, "seconds"); node != nil && hook.Duration > w.Grace {
-		r.fail(node, "sleep.seconds", fmt.Sprintf("%d is longer than terminationGracePeriodSeconds %d, which Kubernetes refuses",
+		w.Unfit = r.src.at(node.Line, node.Column, "sleep.seconds", fmt.Sprintf("%d is longer than terminationGracePeriodSeconds %d, which Kubernetes refuses",
 			int64(hook.Duration/time.Second), int64(w.Grace/time.Second)), "raise the grace or sleep less")
 	}
 }

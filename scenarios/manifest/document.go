@@ -150,5 +150,5 @@ func (s *source) noWorkload(docs []document) error {
 	if lines["Kustomization"] != nil {
 		remedy = "build it first: kubectl kustomize . > rendered.yaml"
 	}
-	return s.refuse("holds no workload; found "+strings.Join(found, ", "), remedy)
+	return s.nothing("holds no workload; found "+strings.Join(found, ", "), remedy)
 }

@@ -28,6 +28,7 @@ type ecsContainer struct {
 	essential bool
 	grace     time.Duration
 	line      int // of stopTimeout; 0 when not written
+	process   Process
 }
 
 // ecsRollout is how a service replaces its tasks.
@@ -103,6 +104,12 @@ func (r *reader) ecsContainer(node *yaml.Node) ecsContainer {
 	c.grace = r.seconds(node, stopTimeout, 0)
 	c.line = r.lines[r.prefix+stopTimeout]
 	r.prefix = ""
+	look := &reader{src: r.src}
+	c.process.Name = c.name
+	if c.process.start("entryPoint", look, node, "entryPoint", "command"); c.process.Command == nil {
+		c.process.start("command", look, node, "command", "")
+	}
+	c.process.pairs(look, node, "environment", "name")
 	return c
 }
 
@@ -112,6 +119,7 @@ func (w *Workload) ecs(containers []ecsContainer, rollout *ecsRollout) {
 	var worker *ecsContainer
 	for i := range containers {
 		w.Containers = append(w.Containers, containers[i].name)
+		w.Processes = append(w.Processes, containers[i].process)
 		if worker == nil && containers[i].essential {
 			worker = &containers[i]
 		}

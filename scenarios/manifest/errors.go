@@ -16,6 +16,9 @@ type Error struct {
 	Source       string // the text of the line
 	Problem      string
 	Remedy       string // what to do; may be empty
+
+	// NoWorkload says that nothing is wrong with the file, but that nothing in it is read here.
+	NoWorkload bool
 }
 
 // Error gives position, problem and remedy on the first line, then the source line with a

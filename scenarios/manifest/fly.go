@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quiesce/quiesce/internal/grace"
 	"github.com/quiesce/quiesce/model"
 )
 
@@ -41,6 +42,7 @@ func (s *source) fly() ([]document, error) {
 
 func (s *source) flyApp(doc *document, values []tomlValue) (*Workload, error) {
 	w := s.begin(doc, model.Fly, "kill_timeout")
+	w.Processes = []Process{flyProcess(doc, values)}
 	strategy, unavailable := "rolling", IntOrPercent{Value: 33, Percent: true}
 	for _, v := range values {
 		refuse := func(problem, remedy string) error { return s.at(v.line, v.column, v.key, problem, remedy) }
@@ -97,6 +99,24 @@ func (s *source) flyApp(doc *document, values []tomlValue) (*Workload, error) {
 	}
 	w.close()
 	return w, nil
+}
+
+// flyProcess reads the command of a process group, which Fly splits and starts without a shell.
+func flyProcess(doc *document, values []tomlValue) Process {
+	var p Process
+	for _, v := range values {
+		text, _ := v.text()
+		switch {
+		case v.table == "processes" && v.key == doc.name:
+			p.Name, p.Command, p.CommandKey, p.CommandLine = doc.name, splitWords(text), v.key, v.line
+		case v.table == "env" && v.key == grace.Variable:
+			if text == "" {
+				text = v.raw
+			}
+			p.told(text, v.line)
+		}
+	}
+	return p
 }
 
 // flySeconds reads kill_timeout: a number of seconds, or a duration in quotes.

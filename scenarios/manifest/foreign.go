@@ -14,7 +14,7 @@ func (s *source) stranger(roots []*yaml.Node) error {
 			return s.keyless(root)
 		}
 	}
-	return s.refuse("holds no Kubernetes object", "name a file with a Deployment or StatefulSet")
+	return s.nothing("holds no Kubernetes object", "name a file with a Deployment or StatefulSet")
 }
 
 // keyless is for mappings without a kind: parts of charts and kustomizations, or a manifest that
@@ -25,11 +25,11 @@ func (s *source) keyless(root *yaml.Node) error {
 	case r.child(root, "apiVersion") != nil && r.child(root, "spec") != nil:
 		return s.at(root.Line, root.Column, "kind", "is not set", "write kind: Deployment or what it is")
 	case r.child(root, "apiVersion") != nil:
-		return s.refuse("has no kind; it looks like the Chart.yaml of a Helm chart",
+		return s.nothing("has no kind; it looks like the Chart.yaml of a Helm chart",
 			"render the chart and name the result: helm template . > rendered.yaml")
 	case r.child(root, "resources") != nil && strings.HasPrefix(filepath.Base(s.file), "kustomization"):
-		return s.refuse("is a kustomization", "build it first: kubectl kustomize . > rendered.yaml")
+		return s.nothing("is a kustomization", "build it first: kubectl kustomize . > rendered.yaml")
 	}
-	return s.refuse("has no kind and no apiVersion, so it is not a manifest; it looks like a values file of a Helm chart",
+	return s.nothing("has no kind and no apiVersion, so it is not a manifest; it looks like a values file of a Helm chart",
 		"render the chart and name the result: helm template . -f "+s.file+" > rendered.yaml")
 }

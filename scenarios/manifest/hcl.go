@@ -35,6 +35,14 @@ type hclAttr struct {
 	line, column int
 }
 
+// plain is a text or number that is written; an expression is none.
+func (v hclValue) plain() string {
+	if v.kind == hclText || v.kind == hclNumber {
+		return v.text
+	}
+	return ""
+}
+
 // hclBlock is a block: kind "label" { … }.
 type hclBlock struct {
 	kind         string

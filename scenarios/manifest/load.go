@@ -1,15 +1,18 @@
 package manifest
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 )
 
 // Load reads the file at path and returns the workload that selector names; see [Parse].
 func Load(path, selector string) (*Workload, error) {
-	data, err := readFile(path)
+	data, err := ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -29,26 +32,51 @@ func Parse(name string, data []byte, selector string) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return read(src, doc)
+	w, err := read(src, doc)
+	if err == nil && w.Unfit != nil {
+		return nil, w.Unfit
+	}
+	return w, err
 }
 
-// List reads every workload in data, in the order of the file. The first one that is wrong
-// ends the reading; a file without any is an error, as in [Parse].
+// List reads every workload in data, in the order of the file. Those that are wrong are left
+// out, and the error joins an [*Error] for each; a file without any workload is an error, as in
+// [Parse].
 func List(name string, data []byte) ([]Workload, error) {
 	src, docs, err := open(name, data)
 	if err != nil {
 		return nil, err
 	}
-	var all []Workload
+	var (
+		all  []Workload
+		errs []error
+	)
 	for _, doc := range docs {
 		w, err := read(src, doc)
 		if err != nil {
-			return nil, err
+			errs = append(errs, err)
+			continue
 		}
 		all = append(all, *w)
 	}
-	return all, nil
+	return all, errors.Join(errs...)
 }
+
+// Looks reports whether a file has the name or the look of one that is read here. One that has
+// not may be read all the same, when it is named.
+func Looks(name string, data []byte) bool {
+	s := &source{file: name, data: data}
+	switch filepath.Ext(name) {
+	case ".tf":
+		return bytes.Contains(data, []byte("aws_ecs_"))
+	case ".yaml", ".yml", ".json":
+		return marginKey.Match(data)
+	}
+	return s.textFormat() != nil
+}
+
+// marginKey is a key of the formats in YAML and JSON, where their top-level keys stand.
+var marginKey = regexp.MustCompile(`(?m)^(  |\t)?(- )?"?(apiVersion|kind|services|family|containerDefinitions|taskDefinition|deploymentConfiguration|Job|TaskGroups|containers)"?\s*:`)
 
 // open returns the workloads of a file, unread, and at least one of them.
 func open(name string, data []byte) (*source, []document, error) {
@@ -63,9 +91,9 @@ func open(name string, data []byte) (*source, []document, error) {
 	return src, docs, nil
 }
 
-// readFile takes pipes as well as files, so that rendered templates can be handed over without
+// ReadFile reads a manifest of any size that one can have. It takes pipes as well as files, so that rendered templates can be handed over without
 // a temporary file; hence the limit on the reading, not on the size.
-func readFile(path string) ([]byte, error) {
+func ReadFile(path string) ([]byte, error) {
 	refuse := (&source{file: path}).refuse
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil, refuse("is a directory", "name one file; render a chart with `helm template "+path+

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/quiesce/quiesce/internal/grace"
 	"github.com/quiesce/quiesce/model"
 )
 
@@ -78,6 +79,7 @@ func (h *hclReader) nomadTask(doc *document, job, group, task *hclBlock) (*Workl
 		}
 		w.StopSignal = name
 	}
+	w.Processes = []Process{nomadProcess(task)}
 	n.groupWait, _ = h.duration(group, "shutdown_delay")
 	n.taskWait, _ = h.duration(task, "shutdown_delay")
 	w.Replicas = h.count(group, "count", 1)
@@ -98,6 +100,40 @@ func (h *hclReader) nomadTask(doc *document, job, group, task *hclBlock) (*Workl
 	}
 	w.nomad(n)
 	return w, nil
+}
+
+// nomadProcess reads what a task runs: the config of its driver, and its env, which is a block
+// or an attribute.
+func nomadProcess(task *hclBlock) Process {
+	p := Process{Name: task.label()}
+	for _, config := range task.named("config") {
+		for _, key := range []string{"entrypoint", "command", "args"} {
+			v, ok := config.attr(key)
+			if !ok || key == "args" && p.Command == nil {
+				continue
+			}
+			if p.Command == nil {
+				p.CommandKey, p.CommandLine = key, v.line
+			}
+			if v.kind == hclText {
+				p.Command = append(p.Command, v.text)
+			}
+			for _, item := range v.items {
+				p.Command = append(p.Command, item.text)
+			}
+		}
+	}
+	var variables []hclAttr
+	for _, env := range task.named("env") {
+		variables = append(variables, env.attrs...)
+	}
+	env, _ := task.attr("env")
+	for _, a := range append(variables, env.fields...) {
+		if a.name == grace.Variable {
+			p.told(a.value.plain(), a.line)
+		}
+	}
+	return p
 }
 
 // nomad says what the settings mean together. An update stops an allocation before it starts the

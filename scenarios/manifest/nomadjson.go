@@ -54,6 +54,7 @@ func (s *source) nomadJSONTask(doc *document, job, group *yaml.Node) (*Workload,
 	if r.plainText(doc.node, "KillSignal") != "" {
 		w.StopSignal = r.signal(doc.node, "KillSignal")
 	}
+	w.Processes = []Process{nomadJSONProcess(s, doc.node)}
 	n.groupWait, _ = r.nanoseconds(group, "ShutdownDelay")
 	n.taskWait, _ = r.nanoseconds(doc.node, "ShutdownDelay")
 	w.Replicas = r.count(group, "Count", 1)
@@ -72,6 +73,17 @@ func (s *source) nomadJSONTask(doc *document, job, group *yaml.Node) (*Workload,
 	}
 	w.nomad(n)
 	return w, nil
+}
+
+func nomadJSONProcess(s *source, task *yaml.Node) Process {
+	r := &reader{src: s}
+	p := Process{Name: r.plainText(task, "Name")}
+	config := r.child(task, "Config")
+	if p.start("entrypoint", r, config, "entrypoint", "args"); p.Command == nil {
+		p.start("command", r, config, "command", "args")
+	}
+	p.variable(r, task, "Env")
+	return p
 }
 
 // nanoseconds reads a duration as the API prints it; some write text such as "25s", which it

@@ -32,7 +32,7 @@ func (s *source) procfile() ([]document, error) {
 			continue
 		}
 		doc := document{kind: "process", name: m[1], line: i + 1}
-		doc.load = func() (*Workload, error) { return s.dyno(&doc), nil }
+		doc.load = func() (*Workload, error) { return s.dyno(&doc, m[2]), nil }
 		docs = append(docs, doc)
 	}
 	if len(docs) == 0 {
@@ -43,8 +43,11 @@ func (s *source) procfile() ([]document, error) {
 
 // dyno is a process type on Heroku: a Procfile says what runs and nothing about how it stops.
 // New dynos start while the old ones shut down (Heroku Dev Center, "Dynos", Restarting).
-func (s *source) dyno(doc *document) *Workload {
+func (s *source) dyno(doc *document, command string) *Workload {
 	w := s.begin(doc, model.Heroku, "the grace")
+	p := Process{Command: splitWords(command), CommandKey: doc.name, CommandLine: doc.line}
+	p.assignments(p.Command, doc.line)
+	w.Processes = []Process{p}
 	w.replaceAtOnce()
 	w.note("a Procfile has no number of dynos; 1 assumed")
 	w.note("Heroku is assumed; SIGTERM goes to every process of the dyno, and may come several times")

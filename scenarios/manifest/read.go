@@ -40,6 +40,12 @@ func (w *Workload) note(format string, args ...any) {
 	w.Notes = append(w.Notes, fmt.Sprintf(format, args...))
 }
 
+// ignore notes a grace that stands where nobody reads it.
+func (w *Workload) ignore(key string, at *yaml.Node, where string) {
+	w.Ignored = append(w.Ignored, Setting{key, at.Value, at.Line})
+	w.note("%s on line %d stands %s and is ignored", key, at.Line, where)
+}
+
 func (r *reader) noteOldGroup(w *Workload) {
 	if strings.HasPrefix(w.APIVersion, "extensions/") || strings.HasPrefix(w.APIVersion, "apps/v1beta") {
 		w.note("apiVersion %s is no longer served since Kubernetes 1.16; its own defaults are used", w.APIVersion)
@@ -63,7 +69,7 @@ func (r *reader) podSpec(doc document) *yaml.Node {
 func (r *reader) grace(w *Workload, doc document, pod *yaml.Node) {
 	const key = "terminationGracePeriodSeconds"
 	if stray := r.child(r.mapping(doc.node, "spec"), key); stray != nil && doc.kind != "Pod" {
-		w.note("%s on line %d stands outside the pod spec and is ignored", key, stray.Line)
+		w.ignore(key, stray, "outside the pod spec")
 	}
 	w.Grace = r.seconds(pod, key, defaultGrace)
 	w.GraceLine = r.lines[key]

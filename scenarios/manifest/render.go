@@ -29,7 +29,7 @@ func (s *source) render(root *yaml.Node) ([]document, error) {
 		docs = append(docs, doc)
 	}
 	if r.err == nil && len(docs) == 0 {
-		return nil, s.refuse("has no service of type worker, web or pserv", "name a blueprint with one")
+		return nil, s.nothing("has no service of type worker, web or pserv", "name a blueprint with one")
 	}
 	return docs, r.err
 }
@@ -45,6 +45,10 @@ func (s *source) renderService(doc *document) (*Workload, error) {
 		}
 		w.setGrace(d, w.Lines[w.GraceKey])
 	}
+	look := &reader{src: s}
+	var p Process
+	p.pairs(look, doc.node, "envVars", "key")
+	w.Processes = []Process{p}
 	w.Replicas = r.count(doc.node, "numInstances", 1)
 	scaling := r.mapping(doc.node, "scaling")
 	w.Replicas = r.count(scaling, "minInstances", w.Replicas)

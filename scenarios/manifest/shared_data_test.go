@@ -52,6 +52,9 @@ func summary(w Workload) string {
 		}
 		fmt.Fprintf(&b, ", preStop %s %s %s", hook.Container, hook.Kind, length)
 	}
+	if w.Unfit != nil {
+		fmt.Fprintf(&b, ", unfit: %s %s", w.Unfit.Field, w.Unfit.Problem)
+	}
 	return b.String()
 }
 

@@ -19,20 +19,29 @@ func commandSleep(words []string) (d time.Duration, known, atLeast bool) {
 		d, known = sleepArguments(words[1:])
 		return d, known, false
 	}
+	_, text, ok := shellScript(words)
+	if !ok {
+		return 0, false, false
+	}
+	s := &script{tokens: tokenize(text)}
+	d = s.list(0)
+	return d, d > 0, d > 0 && s.other
+}
+
+// shellScript finds the script that a shell is handed.
+func shellScript(words []string) (shell, text string, ok bool) {
 	shells := []string{"sh", "bash", "dash", "ash", "zsh", "ksh"}
 	if len(words) < 3 || !slices.Contains(shells, path.Base(words[0])) {
-		return 0, false, false
+		return "", "", false
 	}
 	// The script follows the last group of flags, which ends in c: -c, -ec, -lc.
 	flag := slices.IndexFunc(words, func(word string) bool {
 		return strings.HasPrefix(word, "-") && strings.HasSuffix(word, "c")
 	})
 	if flag < 0 || flag+1 >= len(words) {
-		return 0, false, false
+		return "", "", false
 	}
-	s := &script{tokens: tokenize(words[flag+1])}
-	d = s.list(0)
-	return d, d > 0, d > 0 && s.other
+	return path.Base(words[0]), words[flag+1], true
 }
 
 // sleepArguments adds up the operands, as sleep does: 60, 1.5, 1m 30s.

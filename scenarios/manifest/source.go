@@ -31,7 +31,7 @@ func newSource(file string, data []byte) (*source, error) {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		return nil, s.refuse("is UTF-16 text", "save it as UTF-8")
 	case len(bytes.TrimSpace(data)) == 0:
-		return nil, s.refuse("is empty", "name a file with a Deployment or StatefulSet")
+		return nil, s.nothing("is empty", "name a file with a Deployment or StatefulSet")
 	}
 	s.data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	for i := 0; i < len(s.data); {
@@ -51,6 +51,11 @@ func newSource(file string, data []byte) (*source, error) {
 // refuse reports a problem with the file as a whole.
 func (s *source) refuse(problem, remedy string) *Error {
 	return &Error{File: s.file, Problem: problem, Remedy: remedy}
+}
+
+// nothing reports a file that is none of those that are read here, or has no workload in it.
+func (s *source) nothing(problem, remedy string) *Error {
+	return &Error{File: s.file, Problem: problem, Remedy: remedy, NoWorkload: true}
 }
 
 func (s *source) at(line, column int, field, problem, remedy string) *Error {

@@ -27,7 +27,7 @@ func (s *source) supervisord() ([]document, error) {
 		docs = append(docs, doc)
 	}
 	if len(docs) == 0 {
-		return nil, s.refuse("has no [program:x] section", "name the file that has it; files of [include] are not followed")
+		return nil, s.nothing("has no [program:x] section", "name the file that has it; files of [include] are not followed")
 	}
 	return docs, nil
 }
@@ -36,6 +36,7 @@ func (s *source) supervisord() ([]document, error) {
 func (s *source) program(doc *document, section string, settings []setting) (*Workload, error) {
 	w := s.begin(doc, model.Supervisord, "stopwaitsecs")
 	w.Strategy.Type = Recreate
+	w.Processes = make([]Process, 1)
 	for _, at := range settings {
 		if at.section != section {
 			continue
@@ -70,6 +71,13 @@ func (s *source) programSetting(w *Workload, at setting) error {
 		default:
 			w.setGrace(time.Duration(n)*time.Second, at.line)
 		}
+	case "command":
+		p := &w.Processes[0]
+		p.Command, p.CommandKey, p.CommandLine = splitWords(at.value), at.key, at.line
+	case "environment": // KEY="value",KEY="value"
+		w.Processes[0].assignments(splitWords(strings.ReplaceAll(at.value, ",", " ")), at.line)
+	case "autorestart":
+		w.RestartPolicy, w.Lines[at.key] = at.value, at.line
 	case "stopsignal":
 		name, ok := signalOf(at.value)
 		if !ok {

@@ -23,7 +23,7 @@ func (s *source) systemd() ([]document, error) {
 		}
 	}
 	if doc.line == 0 {
-		return nil, s.refuse("has no [Service] section, so it starts and stops no process", "name the .service unit")
+		return nil, s.nothing("has no [Service] section, so it starts and stops no process", "name the .service unit")
 	}
 	doc.load = func() (*Workload, error) { return s.systemdService(&doc, settings) }
 	return []document{doc}, nil
@@ -39,6 +39,7 @@ type unit struct {
 	restart   setting // RestartKillSignal, which is what a deploy's restart sends
 	execStop  []setting
 	oneshot   bool
+	process   Process
 }
 
 func (s *source) systemdService(doc *document, settings []setting) (*Workload, error) {
@@ -73,6 +74,13 @@ func (u *unit) read(at setting) error {
 		return u.mode(at)
 	case "SendSIGKILL":
 		return u.sendSIGKILL(at)
+	case "ExecStart":
+		u.process.Command, u.process.CommandKey, u.process.CommandLine = splitWords(strings.TrimLeft(at.value, "-@:+!|")), at.key, at.line
+	case "Environment":
+		if at.value == "" {
+			u.process.Told, u.process.ToldLine = "", 0
+		}
+		u.process.assignments(splitWords(at.value), at.line)
 	case "ExecStop":
 		if at.value == "" {
 			u.execStop = nil
@@ -80,7 +88,7 @@ func (u *unit) read(at setting) error {
 			u.execStop = append(u.execStop, at)
 		}
 	case "Restart":
-		u.w.RestartPolicy = at.value
+		u.w.RestartPolicy, u.w.Lines[at.key] = at.value, at.line
 	case "Type":
 		u.oneshot = at.value == "oneshot"
 	}
@@ -118,16 +126,18 @@ func (u *unit) stopSignal(at setting) error {
 	return nil
 }
 
-// mode refuses KillMode=none: nobody is told to stop and nobody is killed, so there is no drain.
+// mode reads KillMode. Under none nobody is told to stop and nobody is killed, so there is no drain.
 func (u *unit) mode(at setting) error {
 	switch at.value {
 	case "control-group", "mixed", "process":
-		u.killMode = at.value
+		u.killMode, u.w.Unfit = at.value, nil
 		u.w.Lines[at.key] = at.line
 		return nil
 	case "none":
-		return u.refuse(at, "is none: systemd sends no signal at all, the process lives on after a stop, and there is no drain to look at",
+		u.killMode, u.w.Lines[at.key] = at.value, at.line
+		u.w.Unfit = u.src.at(at.line, at.column, at.key, "is none: systemd sends no signal at all, the process lives on after a stop, and there is no drain to look at",
 			"write KillMode=mixed or control-group")
+		return nil
 	}
 	return u.refuse(at, fmt.Sprintf("%q is not known", at.value), "write control-group, mixed or process")
 }
@@ -148,6 +158,7 @@ func (u *unit) sendSIGKILL(at setting) error {
 // finish says what several settings mean together.
 func (u *unit) finish() {
 	w := u.w
+	w.Processes, w.KillMode = []Process{u.process}, u.killMode
 	if u.noSIGKILL {
 		line := w.Lines["SendSIGKILL"]
 		w.note("SendSIGKILL=no: whatever is left after %s is not killed", w.GraceKey)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quiesce/quiesce/internal/grace"
 	"github.com/quiesce/quiesce/model"
 )
 
@@ -46,7 +47,7 @@ func (s *source) terraform() ([]document, error) {
 		}
 	}
 	if len(docs) == 0 {
-		return nil, s.refuse("is a Terraform file without aws_ecs_service and aws_ecs_task_definition, the only resources that are read",
+		return nil, s.nothing("is a Terraform file without aws_ecs_service and aws_ecs_task_definition, the only resources that are read",
 			"name the file that has them, or the manifest that they deploy")
 	}
 	return docs, nil
@@ -140,10 +141,37 @@ func (h *hclReader) containers(task *hclBlock) []ecsContainer {
 	return containers
 }
 
+// ecsProcess reads what is written plainly of what runs in a container.
+func ecsProcess(v hclValue) Process {
+	var p Process
+	for _, key := range []string{"entryPoint", "command"} {
+		words, ok := field(v.fields, key)
+		if !ok || words.kind != hclList {
+			continue
+		}
+		if p.Command == nil {
+			p.CommandKey, p.CommandLine = key, words.line
+		}
+		for _, word := range words.items {
+			p.Command = append(p.Command, word.text)
+		}
+	}
+	environment, _ := field(v.fields, "environment")
+	for _, item := range environment.items {
+		name, _ := field(item.fields, "name")
+		if value, _ := field(item.fields, "value"); name.text == grace.Variable {
+			p.told(value.plain(), item.line)
+		}
+	}
+	return p
+}
+
 func (h *hclReader) container(v hclValue) ecsContainer {
 	c := ecsContainer{essential: true}
 	name, _ := field(v.fields, "name")
 	c.name = name.text
+	c.process = ecsProcess(v)
+	c.process.Name = c.name
 	if essential, ok := field(v.fields, "essential"); ok {
 		c.essential = essential.text != "false"
 	}

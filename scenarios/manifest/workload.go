@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"math"
+	"strings"
 	"time"
 
 	"github.com/quiesce/quiesce/model"
@@ -49,11 +50,19 @@ type Workload struct {
 	ProgressDeadlineSeconds int           // 0 means none
 	ReadinessDelay          time.Duration // a pod is ready no sooner than this after its start
 	Containers              []string      // without init containers
-	RestartPolicy           string
+	RestartPolicy           string        // in the words of the manifest; empty where the format has none or it is not written
+
+	Processes []Process // what runs; without init containers
+	KillMode  string    // systemd's
+	Ignored   []Setting // a grace that is written where it has no effect
 
 	// Lines gives the line of each value that was written, by its key. Values of a container
 	// stand under "containers/NAME/", such as "containers/worker/preStop".
 	Lines map[string]int
+
+	// Unfit is why nobody can say what a stop of the workload does; nil when somebody can. [Parse]
+	// returns it as an error.
+	Unfit *Error
 
 	// Notes are sentences for the user: what was assumed, what is ignored, what will surprise.
 	Notes []string
@@ -88,6 +97,14 @@ type Hook struct {
 	Known     bool          // the manifest says for how long the hook sleeps
 	AtLeast   bool          // the command does more than sleep, so it may take longer
 	Line      int
+}
+
+// ID is what a selector calls the workload: its kind and name.
+func (w *Workload) ID() string { return strings.ToLower(w.Kind) + "/" + w.Name }
+
+// Matches reports whether a selector names the workload; see [Parse].
+func (w *Workload) Matches(selector string) bool {
+	return document{kind: w.Kind, name: w.Name, namespace: w.Namespace}.matches(selector)
 }
 
 // Surge is the number of pods a rollout may add above Replicas. Deployments and DaemonSets

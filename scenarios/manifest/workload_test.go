@@ -29,6 +29,13 @@ func TestDeploymentIsReadWhole(t *testing.T) {
 		ReadinessDelay: 10 * time.Second,
 		Containers:     []string{"worker", "proxy"},
 		RestartPolicy:  "Always",
+		Processes: []Process{
+			{Name: "worker", Probes: []Probe{
+				{Kind: "readinessProbe", Target: "httpGet :8080/ready", Line: 34},
+				{Kind: "startupProbe", Target: "httpGet :8080/up", Line: 31},
+			}},
+			{Name: "proxy"},
+		},
 		Lines: map[string]int{
 			"replicas": 8, "minReadySeconds": 9, "progressDeadlineSeconds": 10, "type": 12,
 			"maxSurge": 14, "maxUnavailable": 15, "terminationGracePeriodSeconds": 22,

@@ -1,0 +1,74 @@
+package manifest
+
+import (
+	"fmt"
+	"math"
+	"path/filepath"
+	"time"
+
+	"github.com/quiesce/quiesce/internal/grace"
+	"github.com/quiesce/quiesce/model"
+)
+
+// GraceSetting is the line that sets a grace in this manifest, in whole seconds, rounded up; empty
+// where nothing sets it.
+func (w *Workload) GraceSetting(d time.Duration) string {
+	if w.Supervisor.Habits().Fixed() {
+		return ""
+	}
+	n := int64(math.Ceil(d.Seconds()))
+	switch {
+	case w.GraceKey == "KillTimeout":
+		return fmt.Sprintf("%q: %d", w.GraceKey, time.Duration(n)*time.Second)
+	case w.GraceKey == stopTimeout && w.terraform():
+		return fmt.Sprintf("%s = %d", w.GraceKey, n)
+	case w.GraceKey == stopTimeout:
+		return fmt.Sprintf("%q: %d", w.GraceKey, n)
+	case w.Supervisor == model.Docker:
+		return fmt.Sprintf("%s: %ds", w.GraceKey, n)
+	case w.Supervisor == model.Systemd:
+		return fmt.Sprintf("%s=%ds", w.GraceKey, n)
+	case w.Supervisor == model.Nomad:
+		return fmt.Sprintf("%s = \"%ds\"", w.GraceKey, n)
+	case w.Supervisor == model.Fly:
+		return fmt.Sprintf("%s = %d", w.GraceKey, n)
+	case w.Supervisor == model.Supervisord:
+		return fmt.Sprintf("%s=%d", w.GraceKey, n)
+	}
+	return fmt.Sprintf("%s: %d", w.GraceName(), n)
+}
+
+// ToldSetting is the line that tells the worker how long it has, QUIESCE_GRACE, where this
+// manifest sets variables.
+func (w *Workload) ToldSetting(d time.Duration) string {
+	value := d.String()
+	if d%time.Second == 0 {
+		value = fmt.Sprintf("%ds", int64(d/time.Second))
+	}
+	name := grace.Variable
+	switch {
+	case w.GraceKey == stopTimeout && w.terraform():
+		return fmt.Sprintf("{ name = %q, value = %q }", name, value)
+	case w.GraceKey == stopTimeout:
+		return fmt.Sprintf(`{"name": %q, "value": %q}`, name, value)
+	case w.GraceKey == "KillTimeout":
+		return fmt.Sprintf("%q: %q", name, value)
+	}
+	switch w.Supervisor {
+	case model.Docker:
+		return name + ": " + value
+	case model.Systemd:
+		return "Environment=" + name + "=" + value
+	case model.Nomad, model.Fly:
+		return fmt.Sprintf("%s = %q", name, value)
+	case model.Supervisord:
+		return fmt.Sprintf("environment=%s=%q", name, value)
+	case model.Heroku:
+		return "heroku config:set " + name + "=" + value
+	case model.Render:
+		return fmt.Sprintf("- {key: %s, value: %s}", name, value)
+	}
+	return fmt.Sprintf("- {name: %s, value: %s}", name, value)
+}
+
+func (w *Workload) terraform() bool { return filepath.Ext(w.File) == ".tf" }
