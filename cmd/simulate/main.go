@@ -9,6 +9,7 @@
 //	simulate fleet SCENARIO                           the same with real processes and a real Redis
 //	simulate curves [SCENARIO] --lease 30s,1m,...     stall, delay and redone work over a setting, as figures
 //	simulate explore [WORLD]                          small worlds searched completely, in every order
+//	simulate check MANIFEST...                        what in manifests keeps workers from coming to rest
 //	simulate import TRACE                             any job trace as CSV, and what is in it
 //	simulate scenarios [list|show NAME|schema]
 //	simulate guard -- COMMAND                         start a worker and stand by it
@@ -16,8 +17,9 @@
 //
 // Results go to stdout; progress goes to stderr, and only when that is a terminal. The exit
 // status is 0 when all is well, 1 when a promise of the protocol was seen to be broken by a way
-// of stopping that has no fault built in, or a run was stopped before its end, and 2 for bad usage
-// or input, which leaves stdout empty and writes no file. That of guard is the worker's.
+// of stopping that has no fault built in, a manifest holds what cannot work, or a run was
+// stopped before its end, and 2 for bad usage or input, which leaves stdout empty and writes no
+// file. That of guard is the worker's.
 package main
 
 import (

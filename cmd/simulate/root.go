@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/quiesce/quiesce/scenarios"
+	"github.com/quiesce/quiesce/scenarios/manifest"
 )
 
 // Exit statuses.
@@ -52,7 +53,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.compareCommand(), a.mergeCommand(), a.runCommand(), a.replayCommand(), a.fleetCommand(), a.curvesCommand(), a.exploreCommand(), a.huntCommand(), a.selftestCommand(), a.explainCommand(), a.importCommand(), a.scenariosCommand(), a.guardCommand(), a.versionCommand())
+	root.AddCommand(a.compareCommand(), a.mergeCommand(), a.runCommand(), a.replayCommand(), a.fleetCommand(), a.curvesCommand(), a.exploreCommand(), a.huntCommand(), a.selftestCommand(), a.explainCommand(), a.importCommand(), a.checkCommand(), a.scenariosCommand(), a.guardCommand(), a.versionCommand())
 	return root
 }
 
@@ -88,12 +89,13 @@ func (a *app) status(err error) int {
 		stopped *stoppedError
 		finding *findingError
 		input   *scenarios.Error
+		listed  *manifest.Error
 	)
 	switch {
 	case errors.As(err, &stopped), errors.As(err, &finding):
 		fmt.Fprintln(a.stderr, "simulate:", err)
 		return exitFinding
-	case errors.As(err, &input):
+	case errors.As(err, &input), errors.As(err, &listed):
 		// It begins with file:line:column, which editors look for at the start of a line.
 		fmt.Fprintln(a.stderr, err)
 	default:

@@ -84,8 +84,12 @@ var table = []row{
 		why:    "a scenario is read into plain values of the model; running it is somebody else's",
 	},
 	{
-		pkg: "scenarios/manifest", ours: []string{"internal/excerpt", "model"}, others: []string{"go.yaml.in/yaml/v3"},
+		pkg: "scenarios/manifest", ours: []string{"internal/excerpt", "internal/grace", "model", "protocol"}, others: []string{"go.yaml.in/yaml/v3"},
 		why: "manifests are read from the YAML syntax tree into structs of their own",
+	},
+	{
+		pkg: "scenarios/manifest/lint", ours: []string{"internal/grace", "model", "protocol", "scenarios/manifest"},
+		why: "it judges what the readers found, by the budget of the protocol and the habits of the model",
 	},
 	{
 		pkg: "scenarios/trace",
