@@ -123,6 +123,10 @@ func TestEveryWorkloadOfARealManifestMakesAScenario(t *testing.T) {
 				continue
 			}
 			s, _, err := FromInput("", file, w.Kind+"/"+w.Name)
+			if w.Unfit != nil {
+				require.ErrorContains(t, err, w.Unfit.Problem, "%s %s", file, w.Name)
+				continue
+			}
 			require.NoError(t, err, "%s %s", file, w.Name)
 			assert.Equal(t, w.Supervisor, s.Supervisor.Kind)
 			assert.Equal(t, protocol.Duration(w.Grace), s.Supervisor.Grace)
