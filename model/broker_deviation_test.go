@@ -75,3 +75,44 @@ func TestASweepThatDropsTheRestLosesAllButTheFirst(t *testing.T) {
 	assert.Nil(t, s.b.Job(2), "it went with its owner")
 	assert.Equal(t, JobReady, s.row(3).State, "another's")
 }
+
+func TestASweepThatStopsAtTheLivingFreesNothingBehindThem(t *testing.T) {
+	s := tell(t, sweeping(minute, 0), deviant(deviation.SweepStopsAtLiving))
+	for range 4 {
+		s.job()
+	}
+	dead, alive := s.worker(0, 1), s.worker(1, 1)
+	dead.take()
+	lives := alive.take()
+	dead.ask(2)
+	s.at(30 * second)
+	require.Equal(t, protocol.OK, alive.renew(lives))
+	s.at(minute)
+	s.tick()
+	assert.Equal(t, JobReady, s.row(1).State)
+	assert.Equal(t, JobClaimed, s.row(3).State, "it is behind one that must not be freed")
+	require.Equal(t, protocol.OK, alive.ack(lives))
+	s.at(2 * minute)
+	s.tick()
+	assert.Equal(t, JobReady, s.row(3).State)
+	assert.Equal(t, JobReady, s.row(4).State)
+}
+
+func TestWhereOwnersAreNamesTheNextLifeKeepsAliveWhatTheOneBeforeHeld(t *testing.T) {
+	s := tell(t, deviant(deviation.OwnerByName))
+	for range 3 {
+		s.job()
+	}
+	s.worker(0, 1).take()
+	s.worker(1, 1).take()
+	next := s.worker(0, 1)
+	given := next.take()
+	for range 4 {
+		s.at(protocol.Duration(s.now) + 30*second)
+		require.Equal(t, protocol.OK, next.renew(given))
+	}
+	s.worker(2, 1).ask(1)
+	assert.Equal(t, JobClaimed, s.row(1).State)
+	assert.EqualValues(t, 3*minute, s.row(1).Lease)
+	assert.Equal(t, protocol.JobKey(2), s.facts(LeaseRanOut)[0].Job, "another seat's")
+}

@@ -103,6 +103,10 @@ func (b *Broker) sweep(now protocol.Instant, out *Outbox) {
 	if b.cfg.Deviations.Has(deviation.SweepsNewcomers) {
 		b.sweepNewcomers(now, out)
 	}
+	if b.cfg.Deviations.Has(deviation.SweepStopsAtLiving) {
+		b.sweepByAge(now, out)
+		return
+	}
 	for b.leases.head != 0 {
 		job := b.leases.head
 		row := b.Job(job)
@@ -128,6 +132,24 @@ func (b *Broker) sweepNewcomers(now protocol.Instant, out *Outbox) {
 			b.expire(now, job, row, out)
 		}
 		job = next
+	}
+}
+
+// sweepByAge frees what is due among the oldest jobs, up to the first whose lease still runs.
+func (b *Broker) sweepByAge(now protocol.Instant, out *Outbox) {
+	for {
+		oldest := b.leases.head
+		for job := oldest; job != 0; job = b.Job(job).next {
+			oldest = min(oldest, job)
+		}
+		if oldest == 0 {
+			return
+		}
+		row := b.Job(oldest)
+		if row.Lease.Add(b.cfg.SweepSlack) > now {
+			return
+		}
+		b.expire(now, oldest, row, out)
 	}
 }
 

@@ -37,12 +37,32 @@ func (b *Broker) renew(now protocol.Instant, req Request, out *Outbox) {
 			from = e.At
 		}
 		b.lease(e.Job, row, from.Add(b.cfg.Lease))
+		if b.cfg.Deviations.Has(deviation.OwnerByName) {
+			b.keepEarlierLives(now, req.From)
+		}
 		b.keep(row, e.Cursor)
 		if row.Cancel {
 			code = protocol.CancelOrder
 		}
 	}
 	b.answer(req.From, protocol.Renewed(int(e.Slot), e.Job, e.Token, code, e.At, e.Cursor), out)
+}
+
+// keepEarlierLives extends the leases of what earlier lives in a seat hold.
+func (b *Broker) keepEarlierLives(now protocol.Instant, who Member) {
+	last := b.leases.tail
+	for job := b.leases.head; job != 0; {
+		row := b.Job(job)
+		next := row.next
+		if row.Owner.Seat == who.Seat && row.Owner != who {
+			b.record(now, job, row)
+			b.lease(job, row, now.Add(b.cfg.Lease))
+		}
+		if job == last {
+			return
+		}
+		job = next
+	}
 }
 
 func (b *Broker) save(now protocol.Instant, req Request, out *Outbox) {

@@ -91,6 +91,8 @@ func TestReportedFaultsAreThereUnderTheFaultySettingAndGoneUnderOurs(t *testing.
 		{"leases-forgotten", "today", []symptom{{"jobs_stuck", 100, 0}, {"stall_seconds_max", 10000, 600}}},
 		{"release-in-two-steps", "today", []symptom{{"jobs_stuck", 50, 0}, {"stall_seconds_max", 3600, 75}}},
 		{"reaper-drops-the-rest", "today", []symptom{{"jobs_lost", 50, 0}}},
+		{"reaper-stops-at-the-living", "today", []symptom{{"stall_seconds_mean", 1200, 61}, {"stall_share", 0.05, 0.003}}},
+		{"heartbeat-keeps-the-dead", "today", []symptom{{"stall_seconds_mean", 1200, 61}, {"stall_share", 0.05, 0.006}}},
 		{"reaper-takes-newcomers", "today", []symptom{
 			{"overlapping_executions", 500, 0}, {"effects_applied_twice", 50, 0}, {"reclaimed_by_expiry", 500, 0}}},
 		{"rollout-bounce", "longest-waiting", []symptom{{"interruptions_per_job_per_deploy", 1.1, 1.05}}},

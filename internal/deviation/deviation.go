@@ -67,6 +67,8 @@ const (
 	LeasesForgotten      // section 6.7 (broker): a failover loses every lease and keeps the claims
 	SweepsNewcomers      // section 6.1 (broker): the sweep takes a claim that was never renewed for one of the dead
 	SweepDropsRest       // section 6.1 (broker): the sweep frees one claim of an owner and drops the others with it
+	SweepStopsAtLiving   // section 6.1 (broker): the sweep goes through claims by age and looks behind none that it must not free
+	OwnerByName          // section 6.1 (broker): a renewal extends also the leases of the lives before it in its seat
 
 	count
 )
@@ -92,6 +94,7 @@ var names = [count]string{
 	EscalationWaits: "escalation-waits", ReleaseInTwoSteps: "release-in-two-steps", LeasesForgotten: "leases-forgotten",
 	SavesForgotten: "saves-forgotten", ResumesUndone: "resumes-undone", FailureExcused: "failure-excused", LedgerFlatters: "ledger-flatters",
 	SweepsNewcomers: "sweeps-newcomers", SweepDropsRest: "sweep-drops-rest",
+	SweepStopsAtLiving: "sweep-stops-at-living", OwnerByName: "owner-by-name",
 }
 
 // String returns the name used in reports.

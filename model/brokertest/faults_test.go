@@ -51,6 +51,9 @@ var faults = []struct {
 	{name: "a renewal extends the lease from the worker's own time", settings: deviant(deviation.WorkersClock), cases: []string{
 		"only the broker's clock counts, wherever it stands", "a lease is over at its end and not before",
 	}},
+	{name: "a renewal keeps alive what the life before held", settings: deviant(deviation.OwnerByName), cases: []string{
+		"a seat's next life keeps nothing alive that the one before held",
+	}},
 	{name: "counts a failure at the claim", settings: deviant(deviation.AttemptAtClaim), cases: []string{"failures are spent"}},
 	{name: "hands a job that came back to whoever waits longest", settings: deviant(deviation.BouncesJobs), noRandom: "nobody waits", cases: []string{
 		"a job that comes back prefers a newer generation",

@@ -185,6 +185,19 @@ var leaseCases = []check{
 		require.Equal(t, d.Job, next.take().Job, "expiry frees it")
 		d.code(protocol.Stale, d.ack(), "the next life has it")
 	}},
+	{"a seat's next life keeps nothing alive that the one before held", func(t TB, open Open) {
+		s := set(t, open)
+		held := s.job()
+		s.job()
+		s.worker("a").take()
+		next, b := s.worker("a"), s.worker("b")
+		c := next.take()
+		for range 2 {
+			s.later(lease / 2)
+			c.ok(c.renew(), "its own")
+		}
+		require.Equal(t, held, b.take().Job, "nobody renewed it for a whole lease")
+	}},
 	{"expiry that means quarantine", func(t TB, open Open) {
 		s := set(t, open, func(c *Config) { c.OnExpiry = model.QuarantineExpired })
 		acked, other := s.job(), s.job()

@@ -188,10 +188,17 @@ func (e *engine) handle(st *state, m message) {
 	if f.Kind == protocol.Settle {
 		st.broker.EachWaiting(func(_, seat int, _ bool) { newest = max(newest, st.workers[seat].member.Generation) })
 	}
+	var ends [maxJobs]protocol.Instant
+	if f.Kind == protocol.Renew {
+		ends = e.leaseEnds(st)
+	}
 	st.answered = true
 	st.broker.Handle(st.now, model.Request{From: m.from, Effect: f}, &e.out)
 	if newest > m.from.Generation {
 		e.watchHandOver(st, &m)
+	}
+	if f.Kind == protocol.Renew {
+		e.watchRenewal(st, &m, ends)
 	}
 	if f.Token != 0 && f.Token < before.Token {
 		if after := st.broker.Job(f.Job); after.State != before.State || after.Verb != before.Verb || after.Lease != before.Lease || after.Cursor != before.Cursor {

@@ -121,20 +121,22 @@ var refuted = []struct {
 	{deviation.AttemptAtClaim, "returns", "drain-spends-no-budget", 8},
 	{deviation.GoingUnsaid, "cancels-at-once", "drain-spends-no-budget", 22},
 	{deviation.BouncesJobs, "rollout", "returns-to-newer", 8},
+	{deviation.OwnerByName, "dies-at-once", "freed-in-time", 13},
 }
 
 // unfit are deviations that no world here can show, and why.
 var unfit = map[deviation.ID]string{
-	deviation.TokenForgotten:  "the broker of a search does not fail over",
-	deviation.LeasesForgotten: "the broker of a search does not fail over",
-	deviation.SweepsNewcomers: "the broker of a search frees by expiry",
-	deviation.SweepDropsRest:  "the broker of a search frees by expiry",
-	deviation.ReadThenRelease: "it reads the clock in tokens, and a search keeps their ranks",
-	deviation.WorkersClock:    "all clocks of a search agree",
-	deviation.SavesForgotten:  "a search does not read the cursors that renewals carry",
-	deviation.ResumesUndone:   "a search does not read the cursors that settlings carry",
-	deviation.FailureExcused:  "a search does not compare how a claim is handed back with what its handler said",
-	deviation.LedgerFlatters:  "a search counts the lines of a ledger, and reads none",
+	deviation.TokenForgotten:     "the broker of a search does not fail over",
+	deviation.LeasesForgotten:    "the broker of a search does not fail over",
+	deviation.SweepsNewcomers:    "the broker of a search frees by expiry",
+	deviation.SweepDropsRest:     "the broker of a search frees by expiry",
+	deviation.ReadThenRelease:    "it reads the clock in tokens, and a search keeps their ranks",
+	deviation.WorkersClock:       "all clocks of a search agree",
+	deviation.SavesForgotten:     "a search does not read the cursors that renewals carry",
+	deviation.ResumesUndone:      "a search does not read the cursors that settlings carry",
+	deviation.FailureExcused:     "a search does not compare how a claim is handed back with what its handler said",
+	deviation.LedgerFlatters:     "a search counts the lines of a ledger, and reads none",
+	deviation.SweepStopsAtLiving: "the broker of a search frees by expiry",
 }
 
 func TestEveryDeviationThatFitsIsRefuted(t *testing.T) {

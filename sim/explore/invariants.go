@@ -21,7 +21,7 @@ func Checked() []invariant.ID {
 		invariant.SettledAfterReturn, invariant.NotBesideItself, invariant.LeaseKeptWhileHandled, invariant.ToldBeforeLeaseEnds,
 		invariant.SettledUntilAnswered, invariant.EscalatesByRepeat, invariant.UnderstoodOnly, invariant.SavedBeforeCommit,
 		invariant.ToldSoftly, invariant.LateAcksCounted, invariant.AckedOnlyIfFinished, invariant.LedgerComplete,
-		invariant.DrainSpendsNoBudget, invariant.NoJobLost, invariant.ReturnsToNewer, invariant.ExitZeroHoldsNothing, invariant.DoneAfterFaults,
+		invariant.DrainSpendsNoBudget, invariant.NoJobLost, invariant.FreedInTime, invariant.ReturnsToNewer, invariant.ExitZeroHoldsNothing, invariant.DoneAfterFaults,
 	}
 }
 
@@ -156,6 +156,24 @@ func (e *engine) watchHandOver(st *state, m *message) {
 		a := &e.out.Answers[k]
 		if a.Event.Kind == protocol.Granted && a.Event.Job == m.job && a.To.Generation <= m.from.Generation {
 			st.breaks(invariant.ReturnsToNewer, "job %d came back and went to worker %d, which is as old as the one it came from", m.job, a.To.Seat)
+		}
+	}
+}
+
+// leaseEnds are the ends of the leases of all jobs.
+func (e *engine) leaseEnds(st *state) (ends [maxJobs]protocol.Instant) {
+	for k := range ends[:e.world.Jobs] {
+		ends[k] = st.broker.Job(protocol.JobKey(k + 1)).Lease
+	}
+	return ends
+}
+
+// watchRenewal looks at what else a renewal keeps: a job that its holder does not renew is to
+// be freed at the end of its lease.
+func (e *engine) watchRenewal(st *state, m *message, before [maxJobs]protocol.Instant) {
+	for k, end := range e.leaseEnds(st) {
+		if job := protocol.JobKey(k + 1); job != m.job && end > before[k] {
+			st.breaks(invariant.FreedInTime, "worker %d renewed job %d, and job %d is held longer with it", m.worker, m.job, job)
 		}
 	}
 }

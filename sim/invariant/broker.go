@@ -26,7 +26,9 @@ func (c *Checker) HungUp(now protocol.Instant, who model.Member) {
 // Did tells what the broker did, by request or by itself.
 func (c *Checker) Did(now protocol.Instant, out *model.Outbox) {
 	c.now = now
+	handedOut := false
 	for i := range out.Facts {
+		handedOut = handedOut || out.Facts[i].Kind == model.Claimed
 		c.fact(&out.Facts[i])
 	}
 	answered := false
@@ -47,6 +49,7 @@ func (c *Checker) Did(now protocol.Instant, out *model.Outbox) {
 		}
 	}
 	c.asking = false
+	c.freed(handedOut)
 }
 
 // asks reports whether the broker handles a request of a kind.
@@ -105,7 +108,8 @@ func (c *Checker) claimed(f *model.Fact, j *job) {
 		c.breaks(ExitZeroHoldsNothing, f.Job, f.Seat, "worker %d was given job %d after it had exited with status 0", f.Seat, f.Job)
 	}
 	j.token, j.seat, j.life, j.gen = f.Token, f.Seat, uint32(f.Nonce), p.gen
-	j.open, j.over, j.lease = true, false, c.now.Add(c.lease)
+	j.open, j.over = true, false
+	c.keeps(f.Job, j)
 	if mine {
 		p.holds++
 	}
@@ -122,8 +126,9 @@ func (c *Checker) closeClaim(j *job) {
 }
 
 // ranOut watches the end of a lease. (one-open-claim, lease-kept-while-handled,
-// told-before-lease-ends, shared-undo-while-held, drain-spends-no-budget)
+// told-before-lease-ends, shared-undo-while-held, drain-spends-no-budget; freed-in-time held here)
 func (c *Checker) ranOut(f *model.Fact, j *job) {
+	c.occasions[FreedInTime]++
 	if c.must(OneOpenClaim, j.lease <= c.now) {
 		c.breaks(OneOpenClaim, f.Job, f.Seat, "the broker took job %d back at %v from worker %d, which held it until %v", f.Job, c.now, f.Seat, j.lease)
 	}
@@ -229,7 +234,7 @@ func (c *Checker) answer(a *model.Answer) {
 		c.breaks(ClaimEndsOnce, ev.Job, a.To.Seat, "worker %d renewed its claim on job %d after it had ended", a.To.Seat, ev.Job)
 	}
 	if ev.Kind == protocol.RenewAnswered {
-		j.lease = c.now.Add(c.lease)
+		c.keeps(ev.Job, j)
 	}
 }
 

@@ -57,9 +57,11 @@ type Checker struct {
 	slots   []slot // of all processes
 	perProc int
 	jobs    model.Pages[job]
-	ended   []endedJob
-	gone    int
+	ended   fifo[endedJob]
 	keep    protocol.Duration
+
+	leases   fifo[leaseEnd] // of claims, some of which are over or were renewed since
+	patience protocol.Duration
 
 	waiting []generationCount
 	asking  bool // the broker handles request; otherwise it acts by itself
@@ -79,7 +81,7 @@ func New(s Setup) *Checker {
 		policy: s.Preset.Policy, lease: s.Scenario.Queue.Lease, queue: &s.Scenario.Queue, broker: s.Broker,
 		procs: make([]process, s.Seats), slots: make([]slot, s.Seats*s.Slots), perProc: s.Slots,
 		keep:    s.Scenario.Queue.MaxMessageAge + s.Scenario.Faults.ForgetFor,
-		reasons: NotPromised(s.Scenario, s.Preset),
+		reasons: NotPromised(s.Scenario, s.Preset), patience: patience(&s.Scenario.Queue, s.Preset.Rescue),
 	}
 	return c
 }

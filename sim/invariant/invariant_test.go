@@ -117,6 +117,7 @@ func TestCheckersFindWhatTheyAreThereFor(t *testing.T) {
 		deviation.ResumesUndone:        invariant.UndoneNotResumed,
 		deviation.FailureExcused:       invariant.EndsAsReturned,
 		deviation.LedgerFlatters:       invariant.LedgerTrue,
+		deviation.OwnerByName:          invariant.FreedInTime,
 	} {
 		sc := busyFleet()
 		switch id {

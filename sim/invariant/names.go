@@ -39,6 +39,7 @@ const (
 	DrainSpendsNoBudget
 	NoJobLost
 	OneOpenClaim
+	FreedInTime
 	TokensGrow
 	ReturnsToNewer
 	ExitZeroHoldsNothing
@@ -89,6 +90,7 @@ var table = [Count]entry{
 	DrainSpendsNoBudget:   {"drain-spends-no-budget", 19, "a drain spends no failure, no poison and no attempt of a job"},
 	NoJobLost:             {"no-job-lost", 0, "a job that was enqueued is known until it is done, failed too often, parked for undo that failed, or cancelled by an operator"},
 	OneOpenClaim:          {"one-open-claim", 0, "by the broker's clock at most one claim of a job is open"},
+	FreedInTime:           {"freed-in-time", 0, "a claim that is not renewed is freed when its lease is over, or by the next sweep after that"},
 	TokensGrow:            {"tokens-grow", 0, "no two claims of a job have the same token, and later ones have larger ones"},
 	ReturnsToNewer:        {"returns-to-newer", 0, "a job that comes back goes to a waiting worker of a newer generation if there is one"},
 	ExitZeroHoldsNothing:  {"exit-zero-holds-nothing", 0, "a process that exits with status 0 holds no claim, and gets none later"},

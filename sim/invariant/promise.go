@@ -47,8 +47,8 @@ var matrix = [faults]row{
 	DriftBeyond: {"clocks drift by more than declared", []ID{
 		ToldBeforeLeaseEnds, LeaseKeptWhileHandled, SharedUndoWhileHeld, ExitBeforeKill, ExitZeroHoldsNothing, SettledUntilAnswered,
 	}},
-	NothingRescues:     {"nothing frees the jobs of the dead", []ID{DoneAfterFaults}},
-	LostWithHolder:     {"claiming deletes a job", []ID{NoJobLost, DoneAfterFaults, OneOpenClaim}},
+	NothingRescues:     {"nothing frees the jobs of the dead", []ID{FreedInTime, DoneAfterFaults}},
+	LostWithHolder:     {"claiming deletes a job", []ID{NoJobLost, FreedInTime, DoneAfterFaults, OneOpenClaim}},
 	DiesAtStop:         {"the policy dies at the signal", []ID{DrainSpendsNoBudget, FinishWhatFits, ToldSoftly, LedgerComplete, ResourcesFreed, SettledUntilAnswered}},
 	IgnoresStop:        {"the policy notices no signal", []ID{StopClaiming, NoStartAfterStop, ExitBeforeKill, DrainSpendsNoBudget, ToldSoftly, LedgerComplete}},
 	WaitsWithoutLimit:  {"the policy has no deadline from the supervisor", []ID{ExitBeforeKill, FinishWhatFits}},

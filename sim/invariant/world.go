@@ -215,22 +215,18 @@ func (c *Checker) Enqueued(now protocol.Instant, key protocol.JobKey) {
 
 // forget drops jobs that ended long enough ago.
 func (c *Checker) forget(now protocol.Instant) {
-	for c.gone < len(c.ended) && c.ended[c.gone].at.Add(c.keep) < now {
-		e := c.ended[c.gone]
-		c.gone++
+	for !c.ended.empty() && c.ended.first().at.Add(c.keep) < now {
+		e := c.ended.first()
+		c.ended.drop()
 		if j := c.jobs.Get(uint64(e.job)); j != nil && j.over {
 			c.jobs.Drop(uint64(e.job))
 		}
-	}
-	if c.gone > 1024 && c.gone > len(c.ended)/2 {
-		c.ended = append(c.ended[:0], c.ended[c.gone:]...)
-		c.gone = 0
 	}
 }
 
 func (c *Checker) end(key protocol.JobKey, j *job) {
 	j.over = true
-	c.ended = append(c.ended, endedJob{c.now, key})
+	c.ended.push(endedJob{c.now, key})
 }
 
 // park and unpark keep count of who waits, by generation; there are never more than a few.
@@ -265,6 +261,15 @@ func (c *Checker) unpark(p *process) {
 			return
 		}
 	}
+}
+
+func (c *Checker) somebodyWaits() bool {
+	for i := range c.waiting {
+		if c.waiting[i].n > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *Checker) waitsNewer(than uint32) bool {
