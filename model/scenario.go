@@ -47,10 +47,14 @@ type Override struct {
 
 // Fleet is the workers that a deploy replaces.
 type Fleet struct {
-	Workers int         // desired at all times
-	Slots   int         // jobs at once per worker
-	Start   *dist.Table // from the creation of a process to its Register
+	Workers  int         // desired at all times
+	Slots    int         // jobs at once per worker
+	Prefetch int         // jobs that a worker claims beside those that it works on, and keeps waiting
+	Start    *dist.Table // from the creation of a process to its Register
 }
+
+// Claims returns how many claims a worker holds at most.
+func (f *Fleet) Claims() int { return f.Slots + f.Prefetch }
 
 // Queue is the broker and what it was told about jobs.
 type Queue struct {

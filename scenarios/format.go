@@ -21,7 +21,7 @@ func Format(s *model.Scenario) ([]byte, error) {
 	}
 	w.line("duration: %v", s.Duration)
 	w.line("warmup: %v", s.Warmup)
-	w.line("fleet: {workers: %d, slots: %d, start: %s}", s.Fleet.Workers, s.Fleet.Slots, w.law(s.Fleet.Start))
+	w.line("fleet: {workers: %d, slots: %d, prefetch: %d, start: %s}", s.Fleet.Workers, s.Fleet.Slots, s.Fleet.Prefetch, w.law(s.Fleet.Start))
 	w.queue(&s.Queue)
 	w.jobs(s)
 	w.supervisor(&s.Supervisor)

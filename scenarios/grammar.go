@@ -38,9 +38,10 @@ type findingKeys struct {
 
 type fleetKeys struct {
 	place
-	Workers count        `key:"workers" least:"1" most:"1000000" derived:"the replicas of the supervisor's manifest; without one it must be written" about:"processes wanted at all times"`
-	Slots   count        `key:"slots" least:"1" most:"10000" default:"1" about:"jobs at once per worker"`
-	Start   distribution `key:"start" default:"5s" about:"from the creation of a process until it asks for jobs"`
+	Workers  count        `key:"workers" least:"1" most:"1000000" derived:"the replicas of the supervisor's manifest; without one it must be written" about:"processes wanted at all times"`
+	Slots    count        `key:"slots" least:"1" most:"10000" default:"1" about:"jobs at once per worker"`
+	Prefetch count        `key:"prefetch" most:"10000" default:"0" about:"jobs that a worker claims beside those, and that wait in it for a slot; handed back at the stop"`
+	Start    distribution `key:"start" default:"5s" about:"from the creation of a process until it asks for jobs"`
 }
 
 type queueKeys struct {

@@ -80,7 +80,7 @@ const maxWorkers = 1_000_000
 
 // fleet takes the number of workers from the manifest when the scenario does not say it.
 func (r *reader) fleet(d *document, replicas int) model.Fleet {
-	f := model.Fleet{Workers: d.Fleet.Workers.value, Slots: d.Fleet.Slots.value, Start: d.Fleet.Start.table}
+	f := model.Fleet{Workers: d.Fleet.Workers.value, Slots: d.Fleet.Slots.value, Prefetch: d.Fleet.Prefetch.value, Start: d.Fleet.Start.table}
 	if d.Fleet.Workers.written() {
 		return f
 	}

@@ -63,7 +63,7 @@ func TestWhatIsWrittenReplacesEveryDefault(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, &model.Scenario{
 		Name: "all", About: "every key", Duration: 2 * day, Warmup: 90 * protocol.Second,
-		Fleet: model.Fleet{Workers: 7, Slots: 4, Start: is(dist.Uniform(0, int64(protocol.Second)))},
+		Fleet: model.Fleet{Workers: 7, Slots: 4, Prefetch: 2, Start: is(dist.Uniform(0, int64(protocol.Second)))},
 		Queue: model.Queue{
 			Lease: protocol.Minute, Heartbeat: 15 * protocol.Second, Margin: 2 * protocol.Second, DriftPPM: 50, Park: 5 * protocol.Second,
 			MaxFailures: 9, Poison: 0, Starving: 4, Backoff: protocol.Backoff{Min: 2 * protocol.Second, Max: 3 * protocol.Second},

@@ -17,7 +17,7 @@ name: all
 about: every key
 duration: 2d
 warmup: 1m30s
-fleet: {workers: 7, slots: 4, start: {uniform: {min: 0s, max: 1s}}}
+fleet: {workers: 7, slots: 4, prefetch: 2, start: {uniform: {min: 0s, max: 1s}}}
 queue:
   lease: 1m
   heartbeat: 15s

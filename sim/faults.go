@@ -161,6 +161,8 @@ func (w *World) onResume(p *process) {
 				w.scheduleSave(p, i)
 			}
 			w.scheduleOutOfMemory(p, i)
+		case execReturns:
+			w.returnWaiting(p, i)
 		case execUndoes:
 			w.at(x.endAt, event{kind: evUndo, seat: p.seat, life: p.life, slot: int16(i), what: x.turn})
 		}

@@ -13,7 +13,7 @@ import (
 type fleet struct {
 	procs  []process
 	empty  []int32 // seats without a process, the next one to be used last
-	slots  int
+	slots  int     // for claims, of each process
 	nobody body
 	idle   []*body // of processes that have ended
 
@@ -39,7 +39,7 @@ func (f *fleet) init(sc *model.Scenario) {
 	n := sc.Fleet.Workers
 	// Processes that are being stopped keep their seats, so a rollout may need as many again.
 	seats := 2*n + sc.Supervisor.Rollout.Surge(n)
-	f.slots, f.wanted = sc.Fleet.Slots, n
+	f.slots, f.wanted = sc.Fleet.Claims(), n
 	f.procs = make([]process, seats)
 	f.empty = make([]int32, seats)
 	for i := range f.procs {

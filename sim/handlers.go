@@ -11,10 +11,12 @@ import (
 type execState uint8
 
 const (
-	execNone   execState = iota
-	execWorks            // towards its end
-	execLeaves           // it will notice its cancellation before its end
-	execUndoes           // its undo hooks run
+	execNone    execState = iota
+	execWaits             // for a slot of its process, which claimed more than it can work on
+	execReturns           // it comes back without having begun
+	execWorks             // towards its end
+	execLeaves            // it will notice its cancellation before its end
+	execUndoes            // its undo hooks run
 )
 
 // execution is the handler in one slot: what it still has to do, and when it will return.
@@ -23,7 +25,7 @@ type execution struct {
 	work      protocol.Duration // all of the job's
 	base      protocol.Duration // done by earlier executions and saved
 	committed protocol.Duration // saved by now
-	began     protocol.Instant  // shifted by pauses, so that now-began is time worked
+	began     protocol.Instant  // shifted by pauses, so that now-began is time worked; while it waits, since when
 	endAt     protocol.Instant
 	turn      uint32 // voids events of earlier executions in this slot
 	number    uint16 // of this execution of the job, from 1
@@ -58,17 +60,28 @@ func (w *World) executionHappens(p *process, slot int, what uint64, chance model
 	return w.rnd.Happens(StreamExecution, entity, index, chance)
 }
 
-func (w *World) startExecution(p *process, e *protocol.Effect) {
-	slot := int(e.Slot)
-	x := &p.execs[slot]
-	j := &w.sc.Jobs[e.JobKind]
-	*x = execution{kind: e.JobKind, turn: x.turn + 1, state: execWorks, began: w.now}
+// takeOn takes on a job that the machine starts. It begins at once, unless the process has
+// claimed more than it works on.
+func (w *World) takeOn(p *process, e *protocol.Effect) {
+	x := &p.execs[e.Slot]
+	*x = execution{kind: e.JobKind, turn: x.turn + 1, state: execWaits, began: w.now}
 	if row := w.broker.Job(e.Job); row != nil {
 		x.work, x.base, x.number = row.Work, protocol.Duration(row.Cursor), row.Deliveries
 	}
 	x.committed = x.base
+	if w.sc.Fleet.Prefetch == 0 {
+		w.startExecution(p, int(e.Slot))
+	} else {
+		w.startWaiting(p)
+	}
+}
+
+func (w *World) startExecution(p *process, slot int) {
+	x := &p.execs[slot]
+	j := &w.sc.Jobs[x.kind]
+	x.state, x.began = execWorks, w.now
 	x.deaf = w.executionHappens(p, slot, drawDeaf, j.Deaf)
-	w.record(meter.Record{Kind: meter.ExecutionStarted, Job: e.Job, Token: e.Token, Work: x.base, Seat: p.seat})
+	w.record(meter.Record{Kind: meter.ExecutionStarted, Job: p.slot(slot).Job(), Token: p.slot(slot).Token(), Work: x.base, Seat: p.seat})
 	x.endAt = w.now.Add(max(x.work-x.base, 0))
 	w.scheduleHandler(p, slot)
 	if j.Save > 0 {
@@ -91,6 +104,9 @@ func (w *World) scheduleHandler(p *process, slot int) {
 // done before, or never looks.
 func (w *World) cancelExecution(p *process, e *protocol.Effect) {
 	x := &p.execs[e.Slot]
+	if x.state == execWaits {
+		w.returnWaiting(p, int(e.Slot))
+	}
 	if x.state != execWorks || x.deaf {
 		return
 	}
@@ -110,6 +126,11 @@ func (w *World) cancelExecution(p *process, e *protocol.Effect) {
 // onHandler is the return of a handler, at the end of its work or at a checkpoint.
 func (w *World) onHandler(p *process, e event) {
 	x := &p.execs[e.slot]
+	if x.turn == e.what && x.state == execReturns {
+		x.state = execNone
+		w.step(p, protocol.Returned(int(e.slot), protocol.ReturnedYield, true))
+		return
+	}
 	if x.turn != e.what || x.state != execWorks && x.state != execLeaves {
 		return
 	}
@@ -135,6 +156,7 @@ func (w *World) onHandler(p *process, e event) {
 	w.endExecution(p, int(e.slot), how, meter.CauseOfCancel(x.cause, p.cause))
 	x.state = execNone
 	w.step(p, protocol.Returned(int(e.slot), code, clean))
+	w.startWaiting(p)
 }
 
 func (w *World) endExecution(p *process, slot int, how meter.How, cause meter.Cause) {
@@ -217,6 +239,7 @@ func (w *World) onUndo(p *process, e event) {
 	}
 	w.record(meter.Record{Kind: meter.UndoEnded, Job: job, Token: token, Seat: p.seat})
 	w.step(p, protocol.Undid(int(e.slot), code))
+	w.startWaiting(p)
 }
 
 // learn counts a finished execution in its kind's histogram.

@@ -93,6 +93,7 @@ func TestReportedFaultsAreThereUnderTheFaultySettingAndGoneUnderOurs(t *testing.
 		{"reaper-drops-the-rest", "today", []symptom{{"jobs_lost", 50, 0}}},
 		{"reaper-stops-at-the-living", "today", []symptom{{"stall_seconds_mean", 1200, 61}, {"stall_share", 0.05, 0.003}}},
 		{"heartbeat-keeps-the-dead", "today", []symptom{{"stall_seconds_mean", 1200, 61}, {"stall_share", 0.05, 0.006}}},
+		{"prefetch-ages-the-lease", "celery", []symptom{{"overlapping_executions", 8, 0}, {"effects_applied_twice", 8, 0}}},
 		{"reaper-takes-newcomers", "today", []symptom{
 			{"overlapping_executions", 500, 0}, {"effects_applied_twice", 50, 0}, {"reclaimed_by_expiry", 500, 0}}},
 		{"rollout-bounce", "longest-waiting", []symptom{{"interruptions_per_job_per_deploy", 1.1, 1.05}}},
@@ -164,6 +165,18 @@ func TestAParentThatLeavesFirstVoidsTheDrainOfItsChildren(t *testing.T) {
 	for name, got := range map[string]map[string]float64{"release-now": measured(t, scenario, "release-now"), "hybrid, waited for": measured(t, scenario, "hybrid", stays)} {
 		assert.Zero(t, got["killed_at_grace"], name)
 		assert.Less(t, got["stall_seconds_max"], 5.0, name)
+	}
+}
+
+// TestWithoutPrefetchNothingWaitsBehindALongJob is the remedy that is in the worker: what it does
+// not fetch another begins at once.
+func TestWithoutPrefetchNothingWaitsBehindALongJob(t *testing.T) {
+	none := func(sc *model.Scenario) { sc.Fleet.Prefetch = 0 }
+	for _, column := range []string{"celery", "hybrid"} {
+		ahead, at := measured(t, "prefetch-ages-the-lease", column), measured(t, "prefetch-ages-the-lease", column, none)
+		assert.Greater(t, ahead["queue_wait_seconds_p50"], 2.0, column)
+		assert.Less(t, at["queue_wait_seconds_p50"], 0.1, column)
+		assert.Zero(t, at["overlapping_executions"], column)
 	}
 }
 

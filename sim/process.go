@@ -167,7 +167,9 @@ func (w *World) carryOut(p *process, e *protocol.Effect) {
 	case protocol.Register, protocol.Going, protocol.Claim, protocol.Withdraw, protocol.Renew, protocol.Save, protocol.Settle:
 		w.send(p, e)
 	case protocol.Start:
-		w.startExecution(p, e)
+		w.takeOn(p, e)
+	case protocol.Soften:
+		w.softenWaiting(p, int(e.Slot))
 	case protocol.Cancel:
 		w.cancelExecution(p, e)
 	case protocol.Undo:

@@ -114,7 +114,7 @@ func NewWorld(sc *model.Scenario, preset model.Preset, seed uint64, overrides ma
 	w := &World{
 		sc: sc, preset: preset, rnd: NewRandom(seed, overrides),
 		end: protocol.Instant(sc.Duration), brokerTick: protocol.Never,
-		fx:      protocol.NewEffects(sc.Fleet.Slots, 1),
+		fx:      protocol.NewEffects(sc.Fleet.Claims(), 1),
 		learned: make([]uint32, len(sc.Jobs)*protocol.BucketsPerKind),
 		hash:    seed,
 		forkAt:  protocol.Never,
@@ -123,7 +123,7 @@ func NewWorld(sc *model.Scenario, preset model.Preset, seed uint64, overrides ma
 	w.fleet.init(sc)
 	w.large = len(w.fleet.procs) >= vast
 	bc := brokerConfig(sc, preset, w.configs[0].Park)
-	w.broker = model.NewBroker(&bc, len(w.fleet.procs), sc.Fleet.Slots)
+	w.broker = model.NewBroker(&bc, len(w.fleet.procs), sc.Fleet.Claims())
 	w.meter = meter.New(meter.Window{
 		From: protocol.Instant(sc.Warmup), Until: w.end, Cooldown: cooldown(sc),
 		Keep: bc.MaxMessageAge + bc.Journal,

@@ -30,6 +30,9 @@ func describe(sc *model.Scenario) []fact {
 
 func fleetInWords(sc *model.Scenario) string {
 	s := fmt.Sprintf("%s × %s", plural(sc.Fleet.Workers, "worker"), plural(sc.Fleet.Slots, "slot"))
+	if n := sc.Fleet.Prefetch; n > 0 {
+		s += fmt.Sprintf(" and %s waiting in each", plural(n, "more job"))
+	}
 	if sc.Fleet.Start != nil {
 		s += ", up " + distribution(sc.Fleet.Start) + " after the start"
 	}

@@ -37,7 +37,7 @@ func newWorldNarrator(scn *scene, s *selection, most int) *worldNarrator {
 	}
 	n := &worldNarrator{
 		narrator: newNarrator(fmt.Sprintf("%s under %s, seed %d", scn.Name, s.policy, s.seed), s, kinds, most),
-		grace:    scn.Supervisor.WorkerGrace(), slots: scn.Fleet.Slots,
+		grace:    scn.Supervisor.WorkerGrace(), slots: scn.Fleet.Claims(),
 		pauses: make(map[protocol.JobKey]pause), tokens: make(map[protocol.JobKey]protocol.Token),
 	}
 	n.rollout, n.broker = n.track("rollout", 0), n.track("broker", 0)

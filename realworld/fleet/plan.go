@@ -100,6 +100,7 @@ func Check(sc *model.Scenario, preset *model.Preset, speed float64) error {
 	refuse(preset.Deviations != (model.Preset{}).Deviations, "policy %s does what the protocol forbids, and a real worker cannot be made to; simulate compare can", preset.Name)
 
 	q, f := &sc.Queue, &sc.Faults
+	refuse(sc.Fleet.Prefetch > 0, "fleet.prefetch: package worker claims only what it can start at once")
 	refuse(q.Heartbeat == model.NoHeartbeat, "queue.heartbeat: a worker that never renews its leases is refused by package worker; give one below the lease")
 	refuse(q.CountAtClaim, "queue.count_at_claim: the broker on Redis counts failures, not claims")
 	refuse(q.Habits != model.Habits{}, "the queue has habits of another broker (preset, backoff_spread, mover …) that the broker on Redis does not have")

@@ -90,6 +90,17 @@ func TestEveryPolicyKeepsWhatIsPromised(t *testing.T) {
 	}
 }
 
+// What a worker has fetched ahead is a claim like the others.
+func TestWhatIsFetchedAheadIsWatchedAsWell(t *testing.T) {
+	sc := busyFleet()
+	sc.Fleet.Prefetch = 3
+	for _, policy := range []string{"hybrid", "release-now", "finish-only"} {
+		c, row := watch(t, sc, policy, 1)
+		assert.Empty(t, c.Findings(), policy)
+		assert.Positive(t, row.Counts[meter.Released], policy)
+	}
+}
+
 // Each checker is seen to fail, and by the mistake that it is there for.
 func TestCheckersFindWhatTheyAreThereFor(t *testing.T) {
 	for id, want := range map[deviation.ID]invariant.ID{
