@@ -140,6 +140,7 @@ type Broker struct {
 	finished ring
 	leases   leaseList
 	members  memberTable
+	leaked   int // claims that count against the limit although they ended
 	sweepAt  protocol.Instant
 	journal  []change // of writes; those before safe are past forgetting
 	safe     int
@@ -178,11 +179,12 @@ func (b *Broker) Enqueue(now protocol.Instant, job protocol.JobKey, kind protoco
 	b.record(now, job, nil)
 	row := b.jobs.Put(uint64(job))
 	row.Kind, row.Version, row.Work = kind, version, work
-	if w := b.members.waiting(0, false); w != nil {
+	if w := b.members.waiting(0, false); w != nil && b.cfg.MaxClaims == 0 {
 		b.grantParked(now, w, job, out)
 		return
 	}
 	b.fresh.push(job)
+	b.refill(now, out)
 }
 
 // Handle carries out one request.
@@ -203,6 +205,7 @@ func (b *Broker) Handle(now protocol.Instant, req Request, out *Outbox) {
 	case protocol.Settle:
 		b.settle(now, req, out)
 	}
+	b.refill(now, out)
 }
 
 // Foresee reads what Handle will need for a request, and changes nothing: a driver that knows

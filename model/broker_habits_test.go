@@ -154,3 +154,39 @@ func TestABrokerThatBouncesJobsServesWhoeverWaitsLongest(t *testing.T) {
 	leaver.release(g, protocol.BecauseDrain, 0)
 	assert.Len(t, old.given(), 1)
 }
+
+func TestNoMoreClaimsAreOpenThanMayBe(t *testing.T) {
+	s := tell(t, habits(Habits{MaxClaims: 2}))
+	for range 4 {
+		s.job()
+	}
+	a, b, c := s.worker(0, 1), s.worker(1, 1), s.worker(2, 2)
+	given := a.ask(3)
+	require.Len(t, given, 2)
+	b.park()
+	c.park()
+	require.Equal(t, protocol.OK, a.ack(given[0]))
+	assert.Equal(t, protocol.JobKey(3), b.given()[0].job, "who waited longest, and what came first")
+
+	s.job()
+	assert.Empty(t, s.out.Facts, "a job that comes waits like the others")
+	require.Equal(t, protocol.OK, a.release(given[1], protocol.BecauseDrain, 0))
+	assert.Equal(t, given[1].job, c.given()[0].job, "its old place is before the others, and it goes to a newer worker")
+
+	a.park()
+	s.at(minute)
+	s.tick()
+	assert.Len(t, s.facts(LeaseRanOut), 2)
+	assert.Equal(t, protocol.JobKey(2), a.given()[0].job, "what expired makes room")
+}
+
+func TestALimitThatLeaksIsReachedByTheDeadAlone(t *testing.T) {
+	s := tell(t, habits(Habits{MaxClaims: 1}), deviant(deviation.LimitLeaks))
+	s.job()
+	a := s.worker(0, 1)
+	a.take()
+	s.at(minute)
+	s.tick()
+	require.Equal(t, JobReady, s.row(1).State)
+	assert.Empty(t, a.ask(1), "it is free, and nobody may have it")
+}

@@ -34,7 +34,7 @@ func (b *Broker) claimAnew(now protocol.Instant, m *member, seq uint64, want int
 	m.parkedAt, m.parkedFor = now, 0
 	b.wake(now, out)
 	granted := int32(0)
-	for ; granted < want; granted++ {
+	for ; granted < want && !b.full(); granted++ {
 		job, ok := b.takeReady()
 		if !ok {
 			break
@@ -88,11 +88,21 @@ func (b *Broker) grantParked(now protocol.Instant, m *member, job protocol.JobKe
 // makeReady makes a job claimable again, in its old place, and wakes who waits for one.
 func (b *Broker) makeReady(now protocol.Instant, job protocol.JobKey, row *JobRow, out *Outbox) {
 	row.State = JobReady
-	if w := b.members.waiting(row.Owner.Generation, !b.cfg.Deviations.Has(deviation.BouncesJobs)); w != nil {
+	if w := b.members.waiting(row.Owner.Generation, b.prefersNewer(row)); w != nil && b.cfg.MaxClaims == 0 {
 		b.grantParked(now, w, job, out)
 		return
 	}
-	b.returned.push(job)
+	b.returned.push(job) // where claims are limited, older jobs may wait although workers do
+}
+
+// prefersNewer reports whether a job is to go to a newer worker than it was with.
+func (b *Broker) prefersNewer(row *JobRow) bool {
+	return row.Token != 0 && !b.cfg.Deviations.Has(deviation.BouncesJobs)
+}
+
+// full reports whether as many claims are open as may be.
+func (b *Broker) full() bool {
+	return b.cfg.MaxClaims > 0 && b.leases.n+b.leaked >= b.cfg.MaxClaims
 }
 
 // takeReady takes the claimable job that came first. An entry is stale when its job left the

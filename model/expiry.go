@@ -96,6 +96,7 @@ func (b *Broker) wake(now protocol.Instant, out *Outbox) {
 			b.jobs.Drop(uint64(job))
 		}
 	}
+	b.refill(now, out)
 }
 
 // sweep frees every claim whose lease ran out more than the slack ago.
@@ -173,6 +174,9 @@ func (b *Broker) dropClaims(now protocol.Instant, owner Member) {
 func (b *Broker) expire(now protocol.Instant, job protocol.JobKey, row *JobRow, out *Outbox) {
 	b.record(now, job, row)
 	b.unlease(row)
+	if b.cfg.Deviations.Has(deviation.LimitLeaks) {
+		b.leaked++
+	}
 	reason := protocol.BecauseExpired
 	if m := b.members.find(row.Owner); m != nil && m.going {
 		reason = protocol.BecauseCut

@@ -50,18 +50,22 @@ func (b *Broker) Forget(now, since protocol.Instant, out *Outbox) {
 	b.serve(now, out)
 }
 
+// refill hands out what the limit of claims, of which some may have ended, kept back.
+func (b *Broker) refill(now protocol.Instant, out *Outbox) {
+	if b.cfg.MaxClaims > 0 {
+		b.serve(now, out)
+	}
+}
+
 // serve hands what is claimable to those who wait.
 func (b *Broker) serve(now protocol.Instant, out *Outbox) {
-	for {
-		w := b.members.waiting(0, false)
-		if w == nil {
-			return
-		}
+	for len(b.members.waiters) > 0 && !b.full() {
 		job, ok := b.takeReady()
 		if !ok {
 			return
 		}
-		b.grantParked(now, w, job, out)
+		row := b.Job(job)
+		b.grantParked(now, b.members.waiting(row.Owner.Generation, b.prefersNewer(row)), job, out)
 	}
 }
 
@@ -94,7 +98,7 @@ func (b *Broker) rebuild() {
 
 // CopyTo makes dst an equal, independent broker. dst's memory is used again where possible.
 func (b *Broker) CopyTo(dst *Broker) {
-	dst.cfg, dst.leases, dst.sweepAt, dst.serial = b.cfg, b.leases, b.sweepAt, b.serial
+	dst.cfg, dst.leases, dst.leaked, dst.sweepAt, dst.serial = b.cfg, b.leases, b.leaked, b.sweepAt, b.serial
 	b.jobs.CopyTo(&dst.jobs)
 	b.fresh.copyTo(&dst.fresh)
 	b.finished.copyTo(&dst.finished)

@@ -284,4 +284,5 @@ func (b *Broker) Hangup(now protocol.Instant, who Member, out *Outbox) {
 		}
 		job = next
 	}
+	b.refill(now, out)
 }

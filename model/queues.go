@@ -125,12 +125,16 @@ func (h *dueHeap) pop() dueJob {
 // leaseList keeps claimed jobs by the end of their leases, linked through their rows. A
 // lease is as long as any other, so a grant or renewal goes to the end and nothing is
 // searched; only after the clock of a failed-over broker went back does an insertion walk.
-type leaseList struct{ head, tail protocol.JobKey }
+type leaseList struct {
+	head, tail protocol.JobKey
+	n          int
+}
 
 func (b *Broker) lease(job protocol.JobKey, row *JobRow, until protocol.Instant) {
 	b.unlease(row)
 	row.Lease = until
 	row.leased = true
+	b.leases.n++
 	after := b.leases.tail
 	for after != 0 && b.Job(after).Lease > until {
 		after = b.Job(after).prev
@@ -164,4 +168,5 @@ func (b *Broker) unlease(row *JobRow) {
 		b.Job(row.next).prev = row.prev
 	}
 	row.prev, row.next, row.leased = 0, 0, false
+	b.leases.n--
 }

@@ -84,6 +84,7 @@ type Habits struct {
 	FreedByHangup   bool              // a holder's claims end with its connection
 	SweepAtBoot     bool              // a process that registers sweeps, besides the period
 	BackoffSpread   protocol.Duration // up to this much is added to a backoff
+	MaxClaims       int               // so many claims are open at once, of all workers together; 0 is no limit
 	MoverPeriod     protocol.Duration // delayed jobs are looked at this often; 0 is at once when they are due
 }
 

@@ -59,7 +59,7 @@ func TestEveryMachineDeviationChangesItsGoldenTrace(t *testing.T) {
 		deviation.SettleUnfenced, deviation.RenewResurrects, deviation.TokenForgotten, deviation.BouncesJobs,
 		deviation.ReadThenRelease, deviation.AttemptAtClaim, deviation.WorkersClock, deviation.ReleaseInTwoSteps,
 		deviation.LeasesForgotten, deviation.SweepsNewcomers, deviation.SweepDropsRest,
-		deviation.SweepStopsAtLiving, deviation.OwnerByName,
+		deviation.SweepStopsAtLiving, deviation.OwnerByName, deviation.LimitLeaks,
 	}
 	rules := map[deviation.ID]int{
 		deviation.ClaimsAfterStop: 1, deviation.AnyAnswerCounts: 2, deviation.LateClaimDropped: 2,

@@ -104,7 +104,7 @@ func percent(p model.PPB) string {
 }
 
 func (w *writer) queue(q *model.Queue) {
-	if q.Habits != (model.Habits{}) || q.Poll != 0 || q.Park < 0 || q.Heartbeat == model.NoHeartbeat {
+	if q.Habits != (model.Habits{MaxClaims: q.MaxClaims}) || q.Poll != 0 || q.Park < 0 || q.Heartbeat == model.NoHeartbeat {
 		w.cannot("the queue has settings of a real one")
 	}
 	var e entries
@@ -119,6 +119,7 @@ func (w *writer) queue(q *model.Queue) {
 	e.add("backoff: {min: %v, max: %v}", q.Backoff.Min, q.Backoff.Max)
 	e.addIf(q.CountAtClaim, "count_at_claim: true, max_attempts: %d", q.MaxAttempts)
 	e.addIf(q.SweepPeriod > 0, "sweep: {period: %v, slack: %v}", q.SweepPeriod, q.SweepSlack)
+	e.addIf(q.MaxClaims > 0, "max_claims: %d", q.MaxClaims)
 	for name, v := range onExpiry {
 		e.addIf(v == q.OnExpiry && v != model.Redeliver, "on_expiry: %s", name)
 	}

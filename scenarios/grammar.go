@@ -67,6 +67,7 @@ type queueKeys struct {
 		Period duration `key:"period" positive:"" default:"1h" about:"between two sweeps, under policies that have one"`
 		Slack  duration `key:"slack" default:"0s" about:"a lease must have been over for this long"`
 	} `key:"sweep" about:"the sweep that looks for jobs of vanished workers"`
+	MaxClaims     count    `key:"max_claims" least:"1" derived:"no limit" about:"so many jobs are claimed at once, by all workers together"`
 	OnExpiry      choice   `key:"on_expiry" choices:"redeliver|quarantine|dead_letter" default:"redeliver" about:"what becomes of a job whose lease ran out"`
 	MaxMessageAge duration `key:"max_message_age" positive:"" default:"10s" about:"the longest life of a message; the broker remembers the dead for so long"`
 }

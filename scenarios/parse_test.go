@@ -68,7 +68,7 @@ func TestWhatIsWrittenReplacesEveryDefault(t *testing.T) {
 			Lease: protocol.Minute, Heartbeat: 15 * protocol.Second, Margin: 2 * protocol.Second, DriftPPM: 50, Park: 5 * protocol.Second,
 			MaxFailures: 9, Poison: 0, Starving: 4, Backoff: protocol.Backoff{Min: 2 * protocol.Second, Max: 3 * protocol.Second},
 			CountAtClaim: true, MaxAttempts: 8, SweepPeriod: protocol.Minute, SweepSlack: protocol.Second,
-			OnExpiry: model.QuarantineExpired, MaxMessageAge: 30 * protocol.Second,
+			OnExpiry: model.QuarantineExpired, Habits: model.Habits{MaxClaims: 6}, MaxMessageAge: 30 * protocol.Second,
 		},
 		Jobs: []model.Job{
 			{

@@ -57,6 +57,7 @@ func (k *queueKeys) fill(q *model.Queue, all bool) {
 	number(&q.Poison, k.Poison)
 	number(&q.Starving, k.Starving)
 	number(&q.MaxAttempts, k.MaxAttempts)
+	number(&q.MaxClaims, k.MaxClaims)
 	if all || k.Drift.written() {
 		q.DriftPPM = k.Drift.value
 	}

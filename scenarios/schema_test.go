@@ -33,6 +33,7 @@ queue:
   sweep: {period: 1m, slack: 1s}
   on_expiry: quarantine
   max_message_age: 30s
+  max_claims: 6
 jobs:
   z first in the file:
     arrivals: {every: 2s}

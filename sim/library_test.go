@@ -94,6 +94,9 @@ func TestReportedFaultsAreThereUnderTheFaultySettingAndGoneUnderOurs(t *testing.
 		{"reaper-stops-at-the-living", "today", []symptom{{"stall_seconds_mean", 1200, 61}, {"stall_share", 0.05, 0.003}}},
 		{"heartbeat-keeps-the-dead", "today", []symptom{{"stall_seconds_mean", 1200, 61}, {"stall_share", 0.05, 0.006}}},
 		{"prefetch-ages-the-lease", "celery", []symptom{{"overlapping_executions", 8, 0}, {"effects_applied_twice", 8, 0}}},
+		{"limit-leaks", "today", []symptom{{"delay_seconds_per_job", 1800, 5}}},
+		{"queues-stop-in-turn", "deaf", []symptom{
+			{"killed_at_grace", 300, 0}, {"stall_seconds_mean", 200, 1}, {"attempts_eroded", 50, 0}}},
 		{"reaper-takes-newcomers", "today", []symptom{
 			{"overlapping_executions", 500, 0}, {"effects_applied_twice", 50, 0}, {"reclaimed_by_expiry", 500, 0}}},
 		{"rollout-bounce", "longest-waiting", []symptom{{"interruptions_per_job_per_deploy", 1.1, 1.05}}},

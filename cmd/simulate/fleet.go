@@ -76,6 +76,9 @@ func queueInWords(q *model.Queue) string {
 	if q.Poison > 0 {
 		s += fmt.Sprintf(" or %s in a row", plural(q.Poison, "expiry"))
 	}
+	if q.MaxClaims > 0 {
+		s += fmt.Sprintf("; at most %s at once", plural(q.MaxClaims, "claim"))
+	}
 	switch q.OnExpiry {
 	case model.QuarantineExpired:
 		s += "; an expired job is quarantined"

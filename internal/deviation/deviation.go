@@ -69,6 +69,7 @@ const (
 	SweepDropsRest       // section 6.1 (broker): the sweep frees one claim of an owner and drops the others with it
 	SweepStopsAtLiving   // section 6.1 (broker): the sweep goes through claims by age and looks behind none that it must not free
 	OwnerByName          // section 6.1 (broker): a renewal extends also the leases of the lives before it in its seat
+	LimitLeaks           // section 6.2 (broker): a claim that expired counts against the limit of claims for ever
 
 	count
 )
@@ -95,6 +96,7 @@ var names = [count]string{
 	SavesForgotten: "saves-forgotten", ResumesUndone: "resumes-undone", FailureExcused: "failure-excused", LedgerFlatters: "ledger-flatters",
 	SweepsNewcomers: "sweeps-newcomers", SweepDropsRest: "sweep-drops-rest",
 	SweepStopsAtLiving: "sweep-stops-at-living", OwnerByName: "owner-by-name",
+	LimitLeaks: "limit-leaks",
 }
 
 // String returns the name used in reports.

@@ -103,7 +103,7 @@ func Check(sc *model.Scenario, preset *model.Preset, speed float64) error {
 	refuse(sc.Fleet.Prefetch > 0, "fleet.prefetch: package worker claims only what it can start at once")
 	refuse(q.Heartbeat == model.NoHeartbeat, "queue.heartbeat: a worker that never renews its leases is refused by package worker; give one below the lease")
 	refuse(q.CountAtClaim, "queue.count_at_claim: the broker on Redis counts failures, not claims")
-	refuse(q.Habits != model.Habits{}, "the queue has habits of another broker (preset, backoff_spread, mover …) that the broker on Redis does not have")
+	refuse(q.Habits != model.Habits{}, "the queue has habits of another broker (preset, max_claims, backoff_spread, mover …) that the broker on Redis does not have")
 	refuse(q.OnExpiry == model.BuryExpired, "queue.on_expiry: the broker on Redis redelivers or quarantines, and dead-letters only after as many expiries as queue.poison says")
 	usual := protocol.Config{Lease: q.Lease}.WithDefaults()
 	refuse(q.Margin != 0 && q.Margin != usual.Margin, "queue.margin: package worker has no such option; a lease of %v is trusted until %v before its end", q.Lease, usual.Margin)

@@ -130,6 +130,7 @@ var unfit = map[deviation.ID]string{
 	deviation.LeasesForgotten:    "the broker of a search does not fail over",
 	deviation.SweepsNewcomers:    "the broker of a search frees by expiry",
 	deviation.SweepDropsRest:     "the broker of a search frees by expiry",
+	deviation.LimitLeaks:         "the broker of a search has no limit of claims",
 	deviation.ReadThenRelease:    "it reads the clock in tokens, and a search keeps their ranks",
 	deviation.WorkersClock:       "all clocks of a search agree",
 	deviation.SavesForgotten:     "a search does not read the cursors that renewals carry",

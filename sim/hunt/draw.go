@@ -35,6 +35,9 @@ func Draw(seed uint64, fault string) (*model.Scenario, error) {
 	sc.Deploys.At = slices.Compact(sc.Deploys.At)
 	c.faults(sc)
 	policy := c.policy()
+	if c.in(8) {
+		sc.Queue.MaxClaims = c.between(1, 3)
+	}
 	sc.Policies = []string{policy}
 	sc.Finding = &model.Finding{Policy: policy, Seed: seed}
 	if fault == "" {

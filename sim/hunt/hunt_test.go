@@ -77,6 +77,7 @@ var caughtBy = map[string]invariant.ID{
 	"leases-forgotten":        invariant.FreedInTime,
 	"ledger-flatters":         invariant.LedgerTrue,
 	"ledger-omits-left":       invariant.LedgerComplete,
+	"limit-leaks":             invariant.DoneAfterFaults,
 	"never-distrusts":         invariant.ToldBeforeLeaseEnds,
 	"never-softens":           invariant.ToldSoftly,
 	"notice-counts-as-signal": invariant.EscalatesByRepeat,

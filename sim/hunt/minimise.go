@@ -147,6 +147,7 @@ func (m *minimiser) dropAll() bool {
 	for _, less := range []func(*model.Scenario) bool{
 		func(sc *model.Scenario) bool { sc.Fleet.Workers = 1; return m.best.Fleet.Workers > 1 },
 		func(sc *model.Scenario) bool { sc.Fleet.Workers--; return sc.Fleet.Workers > 0 },
+		func(sc *model.Scenario) bool { sc.Queue.MaxClaims = 0; return m.best.Queue.MaxClaims > 0 },
 		func(sc *model.Scenario) bool { sc.Fleet.Slots = 1; return m.best.Fleet.Slots > 1 },
 		func(sc *model.Scenario) bool { sc.Fleet.Slots--; return sc.Fleet.Slots > 0 },
 	} {
