@@ -83,6 +83,35 @@ func (s Supervisor) afterHook(now protocol.Instant, grace protocol.Duration) (te
 	}
 }
 
+// CutShort brings SIGKILL forward where a fault kills a process before its grace is over: a
+// liveness probe that a draining process fails, a drill. Nobody is told of it beforehand. drill
+// says whether one strikes in a span that begins with the stop signal, and when.
+func (p StopPlan) CutShort(liveness protocol.Duration, drill func(span protocol.Duration) (after protocol.Duration, strikes bool)) StopPlan {
+	if p.Term == protocol.Never {
+		return p
+	}
+	if liveness > 0 {
+		p.Kill = min(p.Kill, p.Term.Add(liveness))
+	}
+	if after, strikes := drill(p.Kill.Sub(p.Term)); strikes {
+		p.Kill = p.Term.Add(after)
+	}
+	return p
+}
+
+// Evict returns the sequence for a stop by the node: the usual one, but with less grace.
+func (s Supervisor) Evict(now protocol.Instant, grace protocol.Duration) StopPlan {
+	plan := s.Stop(now)
+	plan.Kill = min(plan.Kill, now.Add(grace))
+	return plan
+}
+
+// TakenAway returns the sequence for a process whose machine ends at an instant: no signal, and
+// SIGKILL then.
+func TakenAway(at protocol.Instant) StopPlan {
+	return StopPlan{Term: protocol.Never, Again: protocol.Never, Kill: at}
+}
+
 // StopSignal returns the signal that asks a process to stop.
 func (s Supervisor) StopSignal() protocol.Signal {
 	if s.Signal == 0 {

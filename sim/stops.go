@@ -16,18 +16,12 @@ const drillWindow = protocol.Minute
 
 // cutShort lets a drill or a liveness probe kill a process before its grace is over.
 func (w *World) cutShort(p *process, plan model.StopPlan) model.StopPlan {
-	f := &w.sc.Faults
-	if plan.Term == protocol.Never {
-		return plan
-	}
-	if f.Liveness > 0 {
-		plan.Kill = min(plan.Kill, plan.Term.Add(f.Liveness))
-	}
-	if after, killed := drillOf(w.sc, &w.rnd, p.seat, int(w.fleet.deploys), plan.Kill.Sub(plan.Term)); killed {
-		w.note("drill", p)
-		plan.Kill = plan.Term.Add(after)
-	}
-	return plan
+	return plan.CutShort(w.sc.Faults.Liveness, func(span protocol.Duration) (after protocol.Duration, strikes bool) {
+		if after, strikes = drillOf(w.sc, &w.rnd, p.seat, int(w.fleet.deploys), span); strikes {
+			w.note("drill", p)
+		}
+		return after, strikes
+	})
 }
 
 // onEvict lets the node stop a process by the usual sequence, but with less grace.
@@ -35,10 +29,7 @@ func (w *World) onEvict(e event) {
 	p := &w.fleet.procs[e.seat]
 	if p.state != seatEmpty && !p.stopping {
 		w.note("eviction", p)
-		s := w.sc.Supervisor
-		plan := s.Stop(w.now)
-		plan.Kill = min(plan.Kill, w.now.Add(w.sc.Faults.Evict.Grace))
-		w.stopBy(p, plan, meter.ByOther)
+		w.stopBy(p, w.sc.Supervisor.Evict(w.now, w.sc.Faults.Evict.Grace), meter.ByOther)
 		w.replace()
 	}
 	w.scheduleSeatFault(p, faultEvict, w.nextFault(p, faultEvict, w.now))
@@ -65,7 +56,7 @@ func (w *World) takeAway(p *process, notice protocol.Duration) {
 	if p.stopping {
 		w.at(p.killAt, event{kind: evKill, seat: p.seat, life: p.life})
 	} else {
-		w.stopBy(p, model.StopPlan{Term: protocol.Never, Again: protocol.Never, Kill: p.killAt}, meter.ByOther)
+		w.stopBy(p, model.TakenAway(p.killAt), meter.ByOther)
 	}
 	w.at(w.now, event{kind: evNotice, seat: p.seat, life: p.life})
 }
