@@ -143,7 +143,7 @@ func (c *realFleet) columns(cmd *cobra.Command, s *scene) (policies, left []stri
 			return nil, nil, err
 		}
 	}
-	var refusals []error
+	var refusals []string
 	for _, name := range append(slices.Clone(asked), s.Policies...) {
 		if slices.Contains(policies, name) || len(asked) > 0 && !slices.Contains(asked, name) {
 			continue
@@ -156,14 +156,16 @@ func (c *realFleet) columns(cmd *cobra.Command, s *scene) (policies, left []stri
 			if len(asked) > 0 {
 				return nil, nil, misuse("%v", err)
 			}
-			refusals = append(refusals, err)
+			if !slices.Contains(refusals, err.Error()) { // it may be the same under every policy
+				refusals = append(refusals, err.Error())
+			}
 			left = append(left, fmt.Sprintf("left out: %v", err))
 			continue
 		}
 		policies = append(policies, name)
 	}
 	if len(policies) == 0 {
-		return nil, nil, misuse("%v", errors.Join(refusals...))
+		return nil, nil, misuse("%s", strings.Join(refusals, "\n"))
 	}
 	return policies, left, nil
 }
@@ -241,11 +243,7 @@ func fleetOnce(ctx context.Context, sc *model.Scenario, policy string, seed uint
 		sim.SeatCrash: fleet.Crash, sim.SeatPause: fleet.Pause, sim.SeatEviction: fleet.Evict, sim.SeatPreempted: fleet.Preempt,
 	}
 	for _, f := range faults {
-		kind, ok := kinds[f.Kind]
-		if !ok {
-			return nil, nil, misuse("%s: a recorded fault cuts a node off, and a fleet has no network of its own to cut; simulate run can do it", sc.Name)
-		}
-		plan.Faults = append(plan.Faults, fleet.Fault{At: f.At, Seat: f.Seat, Kind: kind, Length: f.Length})
+		plan.Faults = append(plan.Faults, fleet.Fault{At: f.At, Seat: f.Seat, Kind: kinds[f.Kind], Length: f.Length})
 	}
 	return fleet.Run(ctx, plan)
 }

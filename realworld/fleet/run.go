@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"time"
 
@@ -19,9 +20,6 @@ import (
 // Run runs a plan to its end and returns what was measured. It takes the run's time divided
 // by the speed. Nothing of it is left in Redis, and no process.
 func Run(ctx context.Context, plan Plan) (*meter.Row, *Account, error) {
-	if supported != nil {
-		return nil, nil, supported
-	}
 	if err := Check(plan.Scenario, &plan.Preset, plan.Speed); err != nil {
 		return nil, nil, err
 	}
@@ -46,6 +44,11 @@ func Run(ctx context.Context, plan Plan) (*meter.Row, *Account, error) {
 		return nil, nil, err
 	}
 	s := newSupervisor(&plan, queue, namespace)
+	for _, c := range s.configs { // what a worker refuses, every process would
+		if _, err := (&process{config: c}).newWorker(paced{broker, plan.Speed}, slog.New(slog.DiscardHandler)); err != nil {
+			return nil, nil, fmt.Errorf("fleet: %s: %w", plan.Scenario.Name, err)
+		}
+	}
 	row, account, err := s.carryOut(ctx)
 	return row, account, errors.Join(err, clean(plan.URL, namespace))
 }
