@@ -3,89 +3,124 @@ package fleet
 import (
 	"fmt"
 	"math"
-	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/gonum/stat/distuv"
 
+	"github.com/quiesce/quiesce/model/dist"
 	"github.com/quiesce/quiesce/model/meter"
+	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/scenarios"
 )
 
-// The agreement is an equivalence test over replications. A replication is one seed, run with
-// real processes and in the simulator: the same jobs, deploys and victims. Two one-sided tests
-// at 5% ask whether the mean difference is surely within a margin, which is the same as whether
-// its 90% interval lies inside; so too few or too different runs fail, they do not pass.
+// The agreement is an equivalence test over replications. A replication is one seed: one run
+// with real processes, and in the simulator eight that meet the same jobs, deploys and victims
+// and differ in how long a message takes, by milliseconds: so which worker gets which job
+// differs, as it does between two real runs. Their mean is what the real run is expected to
+// show, their spread is by how much it may miss that by chance.
 //
-// The margins. A mean deploy stall may differ by a tenth, and by what real processes need on
-// top: 30 ms on the wall, as much as a few round trips and a wake-up of a loaded machine, which
-// speed makes longer. What the lab is asked to tell apart is ten times larger: a lease too
-// long by a third, one renewal too few, a hand-back that waits for its lease. Work redone may
-// differ by two fifths: it depends on the second at which a SIGTERM hits a job, differs by a
-// tenth between two runs of one seed, and five runs of a few minutes leave an interval of up to
-// a sixth to both sides.
+// Two one-sided tests at 5% ask whether the mean difference over the replications is surely
+// within a margin, which is the same as whether its 90% interval lies inside. So too few or too
+// different runs fail, they do not pass.
+//
+// The margins. Both metrics may differ by a tenth, and for each interruption by what real
+// processes need on top: 30 ms on the wall, as much as a few round trips and a wake-up of a
+// loaded machine, which speed makes longer. A stall is longer by that; a job has done less by it
+// when it began later, and more when SIGTERM came later. What the lab is asked to tell apart is
+// larger: a lease too long by a third, one renewal too few, a hand-back that waits for its lease,
+// jobs that are a third too long.
 const (
-	replications = 5
+	replications = 4
+	twins        = 8
 	atSpeed      = 10
-	stallShare   = 0.10
-	stallWall    = 30 * time.Millisecond
-	redoneShare  = 0.40
+	share        = 0.10
+	wall         = 30 * time.Millisecond
 	oneSided     = 0.05
 )
 
-// unlessBusy requires what was measured to be as it should, on a machine that could play it.
-func unlessBusy(t *testing.T, ok bool, late time.Duration) {
-	t.Helper()
-	if !ok && late > tooBusy {
-		t.Skipf("this machine is too busy to compare anything: something came %v late", late)
-	}
-	assert.True(t, ok)
-}
-
-// atOnce is how many fleets run at a time: more would take the processor from each other.
-var atOnce = make(chan struct{}, runtime.GOMAXPROCS(0))
-
-// tooBusy is how late something may come, which is two seconds of the scenario: a rollout is
-// then no longer the one that is simulated.
-const tooBusy = 200 * time.Millisecond
-
-// difference is real minus simulated, over replications.
+// difference is real runs beside what was expected of them, by replication.
 type difference struct {
-	metric    string
-	simulated float64 // mean
-	each      []float64
+	metric         string
+	real, expected []float64
+	spread         float64 // of one run around what is expected, in the simulator
+	adds           float64 // how many times what an interruption adds is in it
 }
 
-// interval is the mean difference and the half of its 90% interval.
+// interval is the mean difference and the half of its 90% interval. A run spreads as the
+// simulator's do, or as the real ones were seen to do where that is more.
 func (d *difference) interval() (mean, half float64) {
-	n := float64(len(d.each))
-	for _, v := range d.each {
-		mean += v / n
+	each := make([]float64, len(d.real))
+	for i := range each {
+		each[i] = d.real[i] - d.expected[i]
 	}
-	variance := 0.0
-	for _, v := range d.each {
-		variance += (v - mean) * (v - mean) / (n - 1)
+	spread := d.spread
+	if len(each) > 1 {
+		spread = max(spread, stat.StdDev(each, nil))
 	}
-	t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: n - 1}.Quantile(1 - oneSided)
-	return mean, t * math.Sqrt(variance/n)
+	return stat.Mean(each, nil), distuv.UnitNormal.Quantile(1-oneSided) * spread / math.Sqrt(float64(len(each)))
 }
 
-// equivalent reports whether the difference is surely within a margin.
-func (d *difference) equivalent(margin float64) (ok bool, text string) {
+// equivalent reports whether the difference is surely within the margin.
+func (d *difference) equivalent() (ok bool, text string) {
 	mean, half := d.interval()
+	margin := d.margin()
 	return math.Abs(mean)+half < margin,
-		fmt.Sprintf("%s: simulated %.3f, real processes %+.3f ± %.3f, margin %.3f; each %.3f", d.metric, d.simulated, mean, half, margin, d.each)
+		fmt.Sprintf("%s: simulated %.3f, real processes %+.3f ± %.3f, margin %.3f; expected %.3f, seen %.3f",
+			d.metric, stat.Mean(d.expected, nil), mean, half, margin, d.expected, d.real)
 }
+
+// expect adds what the simulator expects of a seed.
+func (d *difference) expect(t *testing.T, seed int, rows []*meter.Row) {
+	t.Helper()
+	var each []float64
+	for _, row := range rows {
+		each = append(each, measured(t, row, d.metric))
+	}
+	mean, variance := stat.MeanVariance(each, nil)
+	d.expected = append(d.expected, mean)
+	d.spread = math.Sqrt((d.spread*d.spread*float64(seed) + variance) / float64(seed+1)) // pooled
+}
+
+// simulatedOften is the runs of the simulator: by policy, by seed.
+var simulatedOften = sync.OnceValues(func() (rows map[string][replications][twins]*meter.Row, err error) {
+	sc, err := scenarios.Load(agreement)
+	if err != nil {
+		return nil, err
+	}
+	rows = map[string][replications][twins]*meter.Row{}
+	for _, policy := range sc.Policies {
+		var of [replications][twins]*meter.Row
+		for i := range twins {
+			twin := *sc
+			if twin.Faults.Network.Latency, err = dist.Constant(int64(i+1) * int64(protocol.Millisecond)); err != nil {
+				return nil, err
+			}
+			for seed := range replications {
+				if of[seed][i], err = simulate(&twin, policy, uint64(seed+1)); err != nil {
+					return nil, err
+				}
+			}
+		}
+		rows[policy] = of
+	}
+	return rows, nil
+})
+
+const agreement = "testdata/agreement.yaml"
 
 // compared runs replications of both kinds. wrong may change what the fleet is told.
 func compared(t *testing.T, policy string, n int, wrong func(*Plan)) (stall, redone difference, late time.Duration) {
 	t.Helper()
 	url := onRedis(t)
-	sc, err := scenarios.Load("testdata/agreement.yaml")
+	sc, err := scenarios.Load(agreement)
+	require.NoError(t, err)
+	lab, err := simulatedOften() // before anything plays that it would disturb
 	require.NoError(t, err)
 	var workers []string
 	if raceDetector {
@@ -93,85 +128,84 @@ func compared(t *testing.T, policy string, n int, wrong func(*Plan)) (stall, red
 		require.NoError(t, err)
 		workers = []string{path}
 	}
-	stall.metric, redone.metric = policy+" deploy_stall_seconds_mean", policy+" redone_work_seconds"
-	var (
-		wg       sync.WaitGroup
-		plans    = make([]Plan, n)
-		rows     = make([]*meter.Row, n)
-		accounts = make([]*Account, n)
-		errs     = make([]error, n)
-	)
-	for i := range plans {
-		plans[i] = planOf(t, sc, policy, uint64(i+1))
-		plans[i].URL, plans[i].Speed, plans[i].command = url, atSpeed, workers
-		wrong(&plans[i])
-		wg.Go(func() {
-			atOnce <- struct{}{}
-			defer func() { <-atOnce }()
-			rows[i], accounts[i], errs[i] = Run(t.Context(), plans[i])
-		})
+	stall.metric, redone.metric = "deploy_stall_seconds_mean", "redone_work_seconds"
+	stall.adds, redone.adds = 1, measured(t, lab[policy][0][0], "interruptions")
+	outcomes := make([]func() (*meter.Row, *Account, error), n)
+	for seed := range n {
+		of := lab[policy][seed]
+		stall.expect(t, seed, of[:])
+		redone.expect(t, seed, of[:])
+		plan := planOf(t, sc, policy, uint64(seed+1))
+		plan.URL, plan.Speed, plan.command = url, atSpeed, workers
+		wrong(&plan)
+		outcomes[seed] = begin(t.Context(), plan)
 	}
-	wg.Wait()
-	for i, row := range rows {
-		require.NoError(t, errs[i])
-		sound(t, accounts[i])
-		late = max(late, accounts[i].Late)
-		lab := simulated(t, sc, policy, uint64(i+1))
-		for d, name := range map[*difference]string{&stall: "deploy_stall_seconds_mean", &redone: "redone_work_seconds"} {
-			expected := measured(t, lab, name)
-			d.simulated += expected / float64(n)
-			d.each = append(d.each, measured(t, row, name)-expected)
-		}
+	for _, outcome := range outcomes {
+		row, account, err := outcome()
+		require.NoError(t, err)
+		late = max(late, account.Late)
+		stall.real, redone.real = append(stall.real, measured(t, row, stall.metric)), append(redone.real, measured(t, row, redone.metric))
 	}
 	return stall, redone, late
 }
 
-func stallMargin(simulated float64) float64 {
-	return stallShare*simulated + stallWall.Seconds()*atSpeed
+// margin is how much the means of a metric may differ, of which each interruption adds to the
+// stall's mean, and to the sum of work redone.
+func (d *difference) margin() float64 {
+	once := wall.Seconds() * atSpeed
+	return share*stat.Mean(d.expected, nil) + once*d.adds
 }
 
 func TestRealProcessesAgreeWithTheSimulator(t *testing.T) {
+	t.Parallel()
 	for _, policy := range []string{"crash-only", "release-now"} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
-			stall, redone, late := compared(t, policy, replications, func(*Plan) {})
-			same, text := stall.equivalent(stallMargin(stall.simulated))
-			t.Log(text)
-			again, also := redone.equivalent(redoneShare * redone.simulated)
-			t.Log(also)
-			unlessBusy(t, same && again, late)
+			unlessBusy(t, 1, func(check assert.TestingT) time.Duration {
+				stall, redone, late := compared(t, policy, replications, func(*Plan) {})
+				same, text := stall.equivalent()
+				t.Log(text)
+				assert.True(check, same, text)
+				same, text = redone.equivalent()
+				t.Log(text)
+				assert.True(check, same, text)
+				return late
+			})
 		})
 	}
 }
 
-// A fleet that is not the scenario's is told apart: by the stall when its lease is not as fast as
-// its time, by the work redone when its jobs are a third too long.
+// A fleet that is not the scenario's is told apart, in one run: by the stall when its lease is
+// not as fast as its time, by the work redone when its jobs are a third too long.
 func TestTheAgreementNoticesAFleetThatIsWrong(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		policy string
 		wrong  func(*Plan)
-		stall  bool // or else redone work
+		stall  bool // or else the work redone
 	}{
 		"lease not scaled": {"crash-only", func(p *Plan) { p.lease = p.Scenario.Queue.Lease }, true},
 		"jobs too long": {"release-now", func(p *Plan) {
-			jobs := append([]Job(nil), p.Jobs...)
-			for i := range jobs {
-				jobs[i].Work = jobs[i].Work * 4 / 3
+			p.Jobs = slices.Clone(p.Jobs)
+			for i := range p.Jobs {
+				p.Jobs[i].Work = p.Jobs[i].Work * 4 / 3
 			}
-			p.Jobs = jobs
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			stall, redone, late := compared(t, c.policy, 2, c.wrong)
-			d, margin := &stall, stallMargin(stall.simulated)
-			if !c.stall {
-				d, margin = &redone, redoneShare*redone.simulated
-			}
-			same, text := d.equivalent(margin)
-			t.Log(text)
-			mean, _ := d.interval()
-			unlessBusy(t, !same && mean > margin, late) // and not for want of replications
+			unlessBusy(t, 1, func(check assert.TestingT) time.Duration {
+				stall, redone, late := compared(t, c.policy, 1, c.wrong)
+				d := &stall
+				if !c.stall {
+					d = &redone
+				}
+				_, text := d.equivalent()
+				t.Log(text)
+				mean, half := d.interval()
+				assert.Greater(check, mean-half, d.margin(), "surely outside: %s", text)
+				return late
+			})
 		})
 	}
 }

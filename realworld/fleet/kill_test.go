@@ -44,7 +44,7 @@ func TestSIGKILLAtRandomInstants(t *testing.T) {
 		row, a, err := Run(t.Context(), plan)
 		require.NoError(t, err)
 		t.Logf("%+v", *a)
-		sound(t, a)
+		require.Empty(t, a.Broken())
 		assert.Equal(t, len(plan.Jobs), a.Jobs)
 		assert.Equal(t, a.Jobs, a.Done, "everything is done in the end")
 		assert.Zero(t, a.Unfinished+a.Given)

@@ -48,7 +48,8 @@ type life struct {
 	goingAt   protocol.Instant // when it told the broker that it would stop
 	paused    bool
 	pauses    []span
-	busy      int // handlers that run
+	waits     bool // it was told to stop, and stood still
+	busy      int  // handlers that run
 	facts     []fact
 }
 

@@ -8,9 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/quiesce/quiesce/model"
@@ -80,13 +83,21 @@ func planOf(t *testing.T, sc *model.Scenario, policy string, seed uint64) Plan {
 // simulated is the same run in the laboratory.
 func simulated(t *testing.T, sc *model.Scenario, policy string, seed uint64) *meter.Row {
 	t.Helper()
-	preset, under, err := sc.Under(policy)
-	require.NoError(t, err)
-	w, err := sim.NewWorld(under, preset, seed, nil)
-	require.NoError(t, err)
-	row, err := w.Run(nil)
+	row, err := simulate(sc, policy, seed)
 	require.NoError(t, err)
 	return row
+}
+
+func simulate(sc *model.Scenario, policy string, seed uint64) (*meter.Row, error) {
+	preset, under, err := sc.Under(policy)
+	if err != nil {
+		return nil, err
+	}
+	w, err := sim.NewWorld(under, preset, seed, nil)
+	if err != nil {
+		return nil, err
+	}
+	return w.Run(nil)
 }
 
 // measured returns a metric of a run, NaN when there was nothing to measure.
@@ -115,8 +126,68 @@ var plain = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// sound requires that a run kept every promise.
-func sound(t *testing.T, a *Account) {
+// play runs a plan, when there is room for it. A promise that was not kept is an error.
+func play(ctx context.Context, plan Plan) (*meter.Row, *Account, error) {
+	atOnce <- struct{}{}
+	defer func() { <-atOnce }()
+	row, account, err := Run(ctx, plan)
+	if err == nil && account.Broken() != "" {
+		err = fmt.Errorf("%s: %+v", account.Broken(), account)
+	}
+	return row, account, err
+}
+
+// begin is play in the background. What it returns waits for the end.
+func begin(ctx context.Context, plan Plan) (outcome func() (*meter.Row, *Account, error)) {
+	over := make(chan struct{})
+	var (
+		row     *meter.Row
+		account *Account
+		err     error
+	)
+	go func() {
+		defer close(over)
+		row, account, err = play(ctx, plan)
+	}()
+	return func() (*meter.Row, *Account, error) {
+		<-over
+		return row, account, err
+	}
+}
+
+// atOnce is how many fleets run at a time. They wait most of the time; too many would take the
+// processor from each other.
+var atOnce = make(chan struct{}, 1+runtime.GOMAXPROCS(0))
+
+// tooBusy is how late something may come, in real time: what happens then is not what was to
+// happen.
+const tooBusy = 200 * time.Millisecond
+
+// unlessBusy has something checked that a machine with other things to do cannot play. A check
+// that fails is repeated, so many times in all: what is wrong is wrong every time. When it still
+// fails, and something came late, it says nothing.
+func unlessBusy(t *testing.T, attempts int, check func(t assert.TestingT) (late time.Duration)) {
 	t.Helper()
-	require.Empty(t, a.Broken(), fmt.Sprintf("%+v", a))
+	for ; ; attempts-- {
+		var wrong complaints
+		late := check(&wrong)
+		switch {
+		case len(wrong) == 0:
+			return
+		case attempts > 1:
+			t.Logf("once more; something came %v late: %s", late, wrong)
+		case late > tooBusy:
+			t.Skipf("this machine is too busy: something came %v late: %s", late, wrong)
+		default:
+			t.Error(wrong)
+			return
+		}
+	}
+}
+
+// complaints are what checks have to say.
+type complaints []string
+
+func (c *complaints) Errorf(format string, args ...any) {
+	*c = append(*c, fmt.Sprintf(format, args...))
 }

@@ -14,17 +14,9 @@ func (s *supervisor) stop(l *life, cause meter.Cause) {
 
 // cutShort lets a drill or a liveness probe kill a process before its grace is over.
 func (s *supervisor) cutShort(l *life, plan model.StopPlan) model.StopPlan {
-	f := &s.sc.Faults
-	if plan.Term == protocol.Never {
-		return plan
-	}
-	if f.Liveness > 0 {
-		plan.Kill = min(plan.Kill, plan.Term.Add(f.Liveness))
-	}
-	if after, killed := s.plan.Chance.Drill(s.deploys, l.seat, plan.Kill.Sub(plan.Term)); killed {
-		plan.Kill = plan.Term.Add(after)
-	}
-	return plan
+	return plan.CutShort(s.sc.Faults.Liveness, func(span protocol.Duration) (protocol.Duration, bool) {
+		return s.plan.Chance.Drill(s.deploys, l.seat, span)
+	})
 }
 
 // stopBy carries out a plan. From now on the process is not part of the fleet any more.
@@ -36,7 +28,7 @@ func (s *supervisor) stopBy(l *life, plan model.StopPlan, cause meter.Cause) {
 		s.at(at, l, func() {
 			s.told(l)
 			l.signal(signalOf(plan.Signal))
-			if plan.Continue {
+			if plan.Continue && !l.paused { // it stands still as a machine does, whose end SIGCONT is not
 				l.signal(goOn)
 			}
 		})
@@ -71,9 +63,13 @@ func (s *supervisor) at(at protocol.Instant, l *life, do func()) {
 	})
 }
 
-// told notes that a process is being told to stop.
+// told notes that a process is being told to stop. One that stands still hears of it when it
+// runs again.
 func (s *supervisor) told(l *life) {
-	if l.termAt == protocol.Never {
+	switch {
+	case l.paused:
+		l.waits = true
+	case l.termAt == protocol.Never:
 		l.termAt = s.clock.Now()
 		s.record(l.termAt, meter.Record{Kind: meter.StopAsked, Seat: l.seat})
 	}
@@ -107,16 +103,18 @@ func (s *supervisor) hit(l *life, f *Fault) {
 		s.pause(l, f.Length)
 	case Evict:
 		if !l.stopping {
-			plan := s.sc.Supervisor.Stop(now)
-			plan.Kill = min(plan.Kill, now.Add(s.sc.Faults.Evict.Grace))
-			s.stopBy(l, plan, meter.ByOther)
-			s.replace()
+			s.stopBy(l, s.sc.Supervisor.Evict(now, s.sc.Faults.Evict.Grace), meter.ByOther)
+			s.replaceAfter(f.At)
 		}
 	case Preempt:
 		s.takeAway(l, now.Add(f.Length))
-		s.replace()
+		s.replaceAfter(f.At)
 	}
 }
+
+// replaceAfter replaces what the faults of an instant took away: after the last of them, or a
+// new process could be hit as well.
+func (s *supervisor) replaceAfter(at protocol.Instant) { s.agenda.put(at, s.replace) }
 
 // takeAway takes the machine away from under a process, which is told when. One that is being
 // stopped already may be killed sooner for it.
@@ -124,7 +122,7 @@ func (s *supervisor) takeAway(l *life, killAt protocol.Instant) {
 	if l.stopping {
 		s.at(killAt, l, func() { l.kill(killed, s.clock.Now()) })
 	} else {
-		s.stopBy(l, model.StopPlan{Term: protocol.Never, Again: protocol.Never, Kill: killAt}, meter.ByOther)
+		s.stopBy(l, model.TakenAway(killAt), meter.ByOther)
 	}
 	s.notify(l, killAt)
 }
@@ -140,8 +138,11 @@ func (s *supervisor) pause(l *life, length protocol.Duration) {
 	l.pauses = append(l.pauses, span{now, protocol.Never})
 	s.agenda.put(now.Add(length), func() {
 		if l.paused {
+			s.resume(l) // before it can do anything
 			l.signal(goOn)
-			s.resume(l)
+			if l.waits {
+				s.told(l)
+			}
 		}
 	})
 }
