@@ -124,12 +124,12 @@ func (q *Queue) add(ctx context.Context, jobs []Job, added []Added) error {
 }
 
 func (p *partition) addPlain(ctx context.Context, jobs []Job, added []Added) error {
-	args := make([]string, 0, len(jobs)+1)
-	args = append(args, "plain")
+	args := make([]string, 0, len(jobs))
 	for i := range jobs {
 		args = append(args, writeRecord(jobs[i].Kind, jobs[i].Version, jobs[i].Payload))
 	}
-	first, err := p.run(ctx, &p.queue.broker.scripts.enqueue, args...).AsInt64()
+	b := p.queue.broker
+	first, err := b.run(ctx, &b.scripts.add, p.keys[:addKeys], args).AsInt64()
 	if err != nil {
 		return outOfMemory(err)
 	}
@@ -140,8 +140,7 @@ func (p *partition) addPlain(ctx context.Context, jobs []Job, added []Added) err
 }
 
 func (p *partition) addMixed(ctx context.Context, jobs []Job, added []Added, index []int) error {
-	args := make([]string, 0, 5*len(index)+1)
-	args = append(args, "mixed")
+	args := make([]string, 0, 5*len(index))
 	for _, i := range index {
 		j := &jobs[i]
 		args = append(args, strconv.Itoa(level(j.Priority)), micros(j.Delay), j.Unique, micros(j.UniqueFor), writeRecord(j.Kind, j.Version, j.Payload))

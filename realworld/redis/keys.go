@@ -45,15 +45,17 @@ func level(priority int) int {
 	return priority
 }
 
-// names of a partition's keys, in the order of KEYS in every script.
+// names of a partition's keys, in the order of KEYS in every script. Those come first that are all
+// that add needs: each costs a call about as much as a command of its script.
 var names = []string{
-	"meta", "ready", "ranked", "aside", "delayed", "data", "state", "claims", "leases", "members", "seen",
-	"waiters", "newer", "wake", "wake-newer", "dead", "quarantined", "ended", "unique", "periods", "starving", "times",
+	"meta", "ready", "data", "waiters", "newer", "wake", "wake-newer", "times",
+	"ranked", "aside", "delayed", "state", "claims", "leases", "members", "seen", "dead", "quarantined", "ended", "unique", "periods", "starving",
 }
 
 const (
-	wakeKey      = 13 // index in names
-	wakeNewerKey = 14
+	wakeKey      = 5 // index in names
+	wakeNewerKey = 6
+	addKeys      = 8 // how many of names are given to add
 )
 
 // partitionKeys returns the keys of one partition. The tag in braces keeps them in one hash

@@ -53,7 +53,7 @@ func newScript(clock string, schema int, name, flags string, parts ...string) sc
 type scripts struct {
 	open, register, upgrade                                  script
 	introduce, going, turn, withdraw, renew, abandon, expire script
-	enqueue, cancel, look                                    script
+	add, enqueue, cancel, look                               script
 	list, requeue, stats, mend, older                        script
 }
 
@@ -66,9 +66,9 @@ func newScripts(clock string, schema int) *scripts {
 	return &scripts{
 		open: full("open"), register: full("register"), upgrade: full("upgrade"),
 		introduce: full("introduce", "base"), going: full("going", "base"), abandon: full("abandon", "base", "jobs"),
-		turn: full("turn", "base", "jobs", "claims"), withdraw: full("withdraw", "base", "jobs"),
+		turn: full("turn", "base", "usual", "jobs", "claims"), withdraw: full("withdraw", "base", "jobs"),
 		renew: full("renew", "base", "jobs"), expire: full("sweep", "base", "jobs"),
-		enqueue: newScript(clock, schema, "enqueue", "", "base", "jobs"), cancel: full("cancel", "base", "jobs"),
+		add: newScript(clock, schema, "add", "", "base", "numbers"), enqueue: newScript(clock, schema, "enqueue", "", "base", "numbers", "jobs"), cancel: full("cancel", "base", "jobs"),
 		look: full("look", "base", "jobs", "rows"), list: full("list", "base", "jobs", "rows", "revive"),
 		requeue: full("requeue", "base", "jobs", "revive"), stats: full("stats", "base", "jobs"),
 		mend: full("mend", "base", "jobs"), older: full("older", "base", "jobs"),

@@ -1,32 +1,4 @@
--- What a claim request takes, and what it was granted.
-
-local KINDS = ARGV[9]
-local ids, records, old, taken, misfits = {}, {}, {}, 0, 0
-
--- fits reports whether the worker understands a job. Its kinds are a line each: name, lowest
--- and highest version, and a q when expiry means quarantine. No line is everything.
-local understood
-local memo = {}
-local function fits(record)
-  local head = match(record, '^[^\n]*')
-  local known = memo[head]
-  if known ~= nil then return known end
-  if not understood then
-    understood = {}
-    for kind, low, high, parks in string.gmatch(KINDS, '([^\t\n]*)\t(%d+)\t(%d+)(q?)\n') do
-      understood[kind] = { tonumber(low), tonumber(high), parks == 'q' }
-    end
-  end
-  local kind, version = match(head, '^(.*)\t(%d+)$')
-  local range, n = understood[kind], tonumber(version)
-  known = KINDS == '' or range ~= nil and n >= range[1] and n <= range[2]
-  memo[head] = known
-  return known
-end
-
--- parks reports whether expiry means quarantine for a job that fits.
-local parkers = string.find(KINDS, 'q\n', 1, true)
-local function parks(record) return understood[match(record, '^[^\t]*')][3] end
+-- What a claim request takes, and what it was granted, when it is not the usual.
 
 local claims = once(function()
   local J, W = jobs(), waiters()
@@ -111,7 +83,7 @@ local claims = once(function()
     local s = call('HGET', STATE, ids[i])
     if not s then return nil end
     s = cmsgpack.unpack(s)
-    local tok = string.format('%016.0f', math.max(tonumber(s[J.TOKEN]) + 1, now))
+    local tok = token(math.max(tonumber(s[J.TOKEN]) + 1, now))
     return tok, extra(i, tok, s)
   end
 

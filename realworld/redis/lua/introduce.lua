@@ -16,7 +16,7 @@ call('ZADD', LEASES, 'NX', '+inf', long)
 call('HSETNX', CLAIMS, long, '')
 call('HSETNX', DATA, long, '')
 
-for _, id in ipairs(call('ZRANGEBYSCORE', SEEN, '-inf', int(now - FORGET), 'LIMIT', 0, 100)) do
+for _, id in ipairs(call('ZRANGEBYSCORE', SEEN, '-inf', int(now - FORGET), 'LIMIT', '0', '100')) do
   local its = call('HGET', MEMBERS, 'i:' .. id)
   if its and match(call('HGET', MEMBERS, its) or id, '%d+$') == id then call('HDEL', MEMBERS, its) end
   call('HDEL', MEMBERS, id, 'i:' .. id, 'v:' .. id)
@@ -40,7 +40,7 @@ end
 local lives = who
 if first then lives = tonumber(first) < tonumber(who) and first .. ' ' .. who or who .. ' ' .. first end
 call('HSET', MEMBERS, seat, lives, 'i:' .. who, seat, 'v:' .. who, ARGV[5])
-keep({ id = who, seq = 0, closed = 0, parked = 0, lasted = 0, seen = now, going = false, generation = generation, grants = '' })
+keep({ id = who, seq = 0, closed = 0, parked = 0, lasted = 0, seen = int(now), going = false, generation = generation, grants = '' })
 
 if tonumber(generation) > tonumber(call('HGET', META, 'newest') or -1) then
   call('HSET', META, 'newest', generation)

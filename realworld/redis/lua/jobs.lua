@@ -199,8 +199,8 @@ local jobs = once(function()
 
   -- sweep takes in what became so by the passing of time, a few hundred jobs at most.
   local function sweep()
-    for _, id in ipairs(call('ZRANGEBYSCORE', LEASES, '-inf', int(now), 'LIMIT', 0, 200)) do expire(id) end
-    local due = call('ZRANGEBYSCORE', DELAYED, '-inf', int(now), 'LIMIT', 0, 200)
+    for _, id in ipairs(call('ZRANGEBYSCORE', LEASES, '-inf', int(now), 'LIMIT', '0', '200')) do expire(id) end
+    local due = call('ZRANGEBYSCORE', DELAYED, '-inf', int(now), 'LIMIT', '0', '200')
     if #due > 0 then
       call('ZREM', DELAYED, unpack(due))
       for _, id in ipairs(due) do ready(id) end

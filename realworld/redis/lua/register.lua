@@ -5,7 +5,7 @@
 local SEATS, SEEN, SERIAL = unpack(KEYS)
 local int = function(n) return string.format('%.0f', n) end
 
-for _, seat in ipairs(redis.call('ZRANGEBYSCORE', SEEN, '-inf', int(now - 30 * 86400 * 1000000), 'LIMIT', 0, 100)) do
+for _, seat in ipairs(redis.call('ZRANGEBYSCORE', SEEN, '-inf', int(now - 30 * 86400 * 1000000), 'LIMIT', '0', '100')) do
   redis.call('ZREM', SEEN, seat)
   redis.call('HDEL', SEATS, seat)
 end

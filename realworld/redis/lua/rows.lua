@@ -2,7 +2,7 @@
 
 -- since returns when a job was added, to a second and a hundredth of its age, or 0.
 local function since(id)
-  return call('ZREVRANGEBYSCORE', TIMES, int(tonumber(id) % LEVEL), '-inf', 'LIMIT', 0, 1)[1] or '0'
+  return call('ZREVRANGEBYSCORE', TIMES, int(tonumber(id) % LEVEL), '-inf', 'LIMIT', '0', '1')[1] or '0'
 end
 
 -- row is state, record, deliveries, failures, poison, fruitless, due or end of the lease or

@@ -14,10 +14,10 @@ local function older(id)
   if id and (not oldest or tonumber(id) % LEVEL < tonumber(oldest) % LEVEL) then oldest = id end
 end
 older(call('LINDEX', READY, 0))
-for level = 0, 6 do older(call('ZRANGEBYSCORE', RANKED, int(level * LEVEL), '(' .. int((level + 1) * LEVEL), 'LIMIT', 0, 1)[1]) end
+for level = 0, 6 do older(call('ZRANGEBYSCORE', RANKED, int(level * LEVEL), '(' .. int((level + 1) * LEVEL), 'LIMIT', '0', '1')[1]) end
 local age = 0
 if oldest then
-  local at = tonumber(call('ZREVRANGEBYSCORE', TIMES, int(tonumber(oldest) % LEVEL), '-inf', 'LIMIT', 0, 1)[1] or now)
+  local at = tonumber(call('ZREVRANGEBYSCORE', TIMES, int(tonumber(oldest) % LEVEL), '-inf', 'LIMIT', '0', '1')[1] or now)
   age = math.max(now - at, 0)
 end
 
