@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -66,32 +68,42 @@ func (t *Totals) add(name string, n int) {
 	}
 }
 
-// Stats counts. It costs a call per partition, whatever the number of jobs.
+// Stats counts. It costs a call per partition, whatever the number of jobs. With a
+// *PartitionsError the sums are of the partitions that did answer.
 func (q *Queue) Stats(ctx context.Context) (Stats, error) {
 	var s Stats
-	for _, p := range q.partitions {
+	var mu sync.Mutex
+	failed := q.each(func(p *partition) error {
 		reply, err := p.run(ctx, &q.broker.scripts.stats).ToArray()
 		if err != nil {
-			return Stats{}, fmt.Errorf("redis: stats: %w", err)
+			return fmt.Errorf("redis: stats: %w", err)
 		}
-		f := &fields{parts: reply}
-		for _, n := range []*int{
-			&s.Ready, &s.Returned, &s.Aside, &s.Delayed, &s.Claimed, &s.Dead, &s.Quarantined, &s.Starving, &s.Waiting,
-		} {
-			*n += f.int()
-		}
-		s.Oldest = max(s.Oldest, time.Duration(f.int())*time.Microsecond)
-		totals := &fields{parts: f.list()}
-		for f.err == nil && totals.err == nil && len(totals.parts) > 0 {
-			name := totals.text()
-			s.Total.add(name, totals.int())
-		}
-		f.keep(totals.err)
-		if f.err != nil {
-			return Stats{}, fmt.Errorf("redis: stats: %w", f.err)
-		}
+		mu.Lock()
+		defer mu.Unlock()
+		return s.add(reply)
+	})
+	return s, q.missing(failed)
+}
+
+// add takes in what one partition says.
+func (s *Stats) add(reply []rueidis.RedisMessage) error {
+	f := &fields{parts: reply}
+	for _, n := range []*int{
+		&s.Ready, &s.Returned, &s.Aside, &s.Delayed, &s.Claimed, &s.Dead, &s.Quarantined, &s.Starving, &s.Waiting,
+	} {
+		*n += f.int()
 	}
-	return s, nil
+	s.Oldest = max(s.Oldest, time.Duration(f.int())*time.Microsecond)
+	totals := &fields{parts: f.list()}
+	for f.err == nil && totals.err == nil && len(totals.parts) > 0 {
+		name := totals.text()
+		s.Total.add(name, totals.int())
+	}
+	f.keep(totals.err)
+	if f.err != nil {
+		return fmt.Errorf("redis: stats: %w", f.err)
+	}
+	return nil
 }
 
 // Filter chooses among jobs. What is empty matches every one.
@@ -230,6 +242,7 @@ func (q *Queue) Discard(ctx context.Context, jobs ...protocol.JobKey) (int, erro
 }
 
 func (q *Queue) unpark(ctx context.Context, action string, jobs []protocol.JobKey) (n int, err error) {
+	var freed atomic.Int64
 	err = byPartition(q.broker, jobs, func(j *protocol.JobKey) protocol.JobKey { return *j }, func(p *partition, index []int) error {
 		if p.queue != q {
 			return nil
@@ -239,9 +252,10 @@ func (q *Queue) unpark(ctx context.Context, action string, jobs []protocol.JobKe
 			args = append(args, idOf(jobs[i]))
 		}
 		some, err := p.run(ctx, &q.broker.scripts.requeue, args...).AsInt64()
-		n += int(some)
+		freed.Add(some)
 		return err
 	})
+	n = int(freed.Load())
 	if err != nil {
 		return n, fmt.Errorf("redis: %s: %w", action, err)
 	}

@@ -30,13 +30,20 @@ type Broker struct {
 
 	mu        sync.Mutex
 	lives     map[uint64]worker.Life // registered here, or asked after
-	parked    []*parking             // claims that wait, in the order in which they began to
-	claiming  int                    // claims under way, those included
-	scattered []*post                // in several parts, not known to be over
-	lastKind  atomic.Value           // a string: the kind of the job read last
+	going     map[going]bool
+	parked    []*parking   // claims that wait, in the order in which they began to
+	claiming  int          // claims under way, those included
+	scattered []*post      // in several parts, not known to be over
+	lastKind  atomic.Value // a string: the kind of the job read last
 	rotator   atomic.Uint32
 
 	way way
+}
+
+// going names a life that has said to a queue that it will stop.
+type going struct {
+	incarnation uint64
+	queue       string
 }
 
 var _ worker.Broker = (*Broker)(nil)
@@ -63,7 +70,7 @@ func Open(ctx context.Context, options Options) (*Broker, error) {
 	}
 	b := &Broker{
 		opt: opt, scripts: newScripts(opt.clock, opt.schema),
-		queues: map[string]*Queue{}, numbers: map[int]*Queue{}, lives: map[uint64]worker.Life{},
+		queues: map[string]*Queue{}, numbers: map[int]*Queue{}, lives: map[uint64]worker.Life{}, going: map[going]bool{},
 	}
 	b.way.over, b.way.close = context.WithCancel(context.Background())
 	b.watch(&clientOption)
@@ -169,7 +176,9 @@ func (b *Broker) Queue(name string) (*Queue, error) {
 
 // Register makes a life of a worker known, and introduces it to every queue.
 func (b *Broker) Register(ctx context.Context, life worker.Life) (uint64, error) {
-	s, err := b.run(ctx, &b.scripts.register, b.seats, []string{life.Nonce.String(), life.Seat}).ToString()
+	first, cancel := context.WithTimeout(ctx, b.opt.Timeout)
+	defer cancel()
+	s, err := b.run(first, &b.scripts.register, b.seats, []string{life.Nonce.String(), life.Seat}).ToString()
 	if err != nil {
 		return 0, fmt.Errorf("redis: register: %w", err)
 	}
@@ -181,13 +190,16 @@ func (b *Broker) Register(ctx context.Context, life worker.Life) (uint64, error)
 	b.lives[incarnation] = life
 	b.mu.Unlock()
 	for _, q := range b.queues {
-		for _, p := range q.partitions {
+		failed := q.each(func(p *partition) error {
 			if _, err := p.introduce(ctx, incarnation); err != nil {
-				return 0, err
+				return err
 			}
-			if _, err := p.mend(ctx, "claims"); err != nil {
-				return 0, err
-			}
+			_, err := p.mend(ctx, "claims")
+			return err
+		})
+		// Those that do not answer are told when they are asked for jobs.
+		if err := q.missing(failed); err != nil && (len(failed) == len(q.partitions) || errors.Is(err, worker.ErrRefused)) {
+			return 0, err
 		}
 	}
 	return incarnation, nil
@@ -241,14 +253,17 @@ func (b *Broker) Going(ctx context.Context, incarnation uint64, queue string) er
 	if err != nil {
 		return err
 	}
-	var errs []error
-	for _, p := range q.partitions {
+	b.mu.Lock()
+	b.going[going{incarnation, queue}] = true
+	b.mu.Unlock()
+	failed := q.each(func(p *partition) error {
 		if err := p.run(ctx, &b.scripts.going, strconv.FormatUint(incarnation, 10)).Error(); err != nil {
-			errs = append(errs, fmt.Errorf("redis: going: %w", err))
+			return fmt.Errorf("redis: going: %w", err)
 		}
-	}
+		return p.repay(ctx, incarnation, math.MaxUint64)
+	})
 	b.poke(incarnation, queue, math.MaxUint64)
-	return errors.Join(errs...)
+	return q.missing(failed)
 }
 
 // Abandon is for who knows for certain that a worker is dead with everything it started, as
@@ -260,14 +275,16 @@ func (b *Broker) Abandon(ctx context.Context, incarnation uint64, queue string) 
 	if err != nil {
 		return 0, err
 	}
-	for _, p := range q.partitions {
+	var held atomic.Int64
+	failed := q.each(func(p *partition) error {
 		n, err := p.run(ctx, &b.scripts.abandon, strconv.FormatUint(incarnation, 10)).AsInt64()
 		if err != nil {
-			return claims, fmt.Errorf("redis: abandon: %w", err)
+			return fmt.Errorf("redis: abandon: %w", err)
 		}
-		claims += int(n)
-	}
-	return claims, nil
+		held.Add(n)
+		return nil
+	})
+	return int(held.Load()), q.missing(failed)
 }
 
 // of returns the partition that a job is in.
@@ -285,10 +302,14 @@ type partition struct {
 	number int
 	keys   []string
 	lane   lane
+
+	absence absence
 }
 
 // run executes one of a partition's scripts.
 func (p *partition) run(ctx context.Context, s *script, args ...string) rueidis.RedisResult {
+	ctx, cancel := context.WithTimeout(ctx, p.queue.broker.opt.Timeout)
+	defer cancel()
 	return p.queue.broker.run(ctx, s, p.keys, append([]string{p.queue.policy}, args...))
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -53,8 +54,11 @@ type claiming struct {
 	waits   []waiting    // where it waits
 	answer  worker.ClaimAnswer
 	refused int
-	slept   bool // so it waited at those of left, too
-	misses  int  // calls in a row that were for somebody else, as far as is known
+	slept   bool                 // so it waited at those of left, too
+	misses  int                  // calls in a row that were for somebody else, as far as is known
+	away    map[*partition]error // why they were left out in this round
+
+	comebacks int // of partitions, before this round
 }
 
 // waiting is a partition at which a request waits.
@@ -67,12 +71,16 @@ type waiting struct {
 func (c *claiming) run(ctx context.Context) (worker.ClaimAnswer, error) {
 	hops := "0"
 	for {
+		c.comebacks = c.queue.seen()
 		for len(c.left) > 0 && len(c.answer.Grants) < max(c.want, 1) {
 			p := c.left[0]
 			c.left = c.left[1:]
-			if err := c.ask(ctx, p, hops); err != nil {
+			if err := c.askIfThere(ctx, p, hops); err != nil {
 				return worker.ClaimAnswer{}, err
 			}
+		}
+		if len(c.away) == len(c.queue.partitions) {
+			return worker.ClaimAnswer{}, c.queue.missing(c.away)
 		}
 		for _, p := range c.left {
 			if c.slept {
@@ -85,9 +93,11 @@ func (c *claiming) run(ctx context.Context) (worker.ClaimAnswer, error) {
 		case len(c.waits) == 0 && c.refused > 0 && len(c.answer.Grants) == 0:
 			return worker.ClaimAnswer{}, worker.ErrRefused
 		case len(c.waits) == 0:
+			c.owe()
 			return c.answer, nil
 		case len(c.answer.Grants) > 0:
 			c.unwait(ctx)
+			c.owe()
 			return c.answer, nil
 		}
 		var err error
@@ -103,7 +113,52 @@ func (c *claiming) run(ctx context.Context) (worker.ClaimAnswer, error) {
 		for _, w := range c.waits {
 			c.left = append(c.left, w.partition)
 		}
+		for p := range c.away {
+			c.left = append(c.left, p)
+		}
+		clear(c.away)
 		c.waits, c.refused = c.waits[:0], 0
+	}
+}
+
+func (q *Queue) seen() int {
+	q.broker.mu.Lock()
+	defer q.broker.mu.Unlock()
+	return q.comebacks
+}
+
+// errAway is why a partition is not asked.
+var errAway = errors.New("it did not answer before")
+
+// askIfThere asks a partition, and leaves it out if it does not answer and is not the only one.
+func (c *claiming) askIfThere(ctx context.Context, p *partition, hops string) error {
+	err := errAway
+	if !p.isAway() {
+		err = p.repay(ctx, c.req.Incarnation, c.req.Seq)
+		if err == nil {
+			err = c.ask(ctx, p, hops)
+		}
+		switch {
+		case err == nil:
+			return nil
+		case ctx.Err() != nil || len(c.queue.partitions) == 1 || errors.Is(err, worker.ErrRefused):
+			return err
+		}
+		p.misses(err)
+	}
+	if c.away == nil {
+		c.away = map[*partition]error{}
+	}
+	c.away[p] = err
+	return nil
+}
+
+// owe has what may have been granted where the answer did not come go back: the request is over.
+func (c *claiming) owe() {
+	for p, err := range c.away {
+		if err != errAway && silent(err) {
+			p.owe(c.req.Incarnation, c.req.Seq)
+		}
 	}
 }
 
@@ -276,14 +331,34 @@ func (b *Broker) Withdraw(ctx context.Context, incarnation uint64, queue string,
 	if err != nil {
 		return 0, err
 	}
-	jobs := 0
-	for _, p := range q.partitions {
-		n, err := p.run(ctx, &b.scripts.withdraw, strconv.FormatUint(incarnation, 10), strconv.FormatUint(seq, 10)).AsInt64()
-		if err != nil {
-			return 0, fmt.Errorf("redis: withdraw: %w", err)
+	b.mu.Lock()
+	stops := b.going[going{incarnation, queue}]
+	b.mu.Unlock()
+	var jobs atomic.Int64
+	var skipped atomic.Int64
+	failed := q.each(func(p *partition) error {
+		if p.isAway() && !stops {
+			p.owe(incarnation, seq)
+			skipped.Add(1)
+			return nil
 		}
-		jobs += int(n)
+		err := p.repay(ctx, incarnation, seq)
+		if err == nil {
+			var n int
+			n, err = p.withdraw(ctx, incarnation, seq)
+			jobs.Add(int64(n))
+		}
+		return err
+	})
+	if err := q.missing(failed); err != nil {
+		// Who stops has to know that something may be held. Others go on.
+		if stops || len(failed)+int(skipped.Load()) == len(q.partitions) {
+			return 0, err
+		}
+		for p := range failed {
+			p.owe(incarnation, seq)
+		}
 	}
 	b.poke(incarnation, queue, seq)
-	return jobs, nil
+	return int(jobs.Load()), nil
 }

@@ -100,13 +100,17 @@ func (q *Queue) Enqueue(ctx context.Context, jobs ...Job) ([]Added, error) {
 // add enqueues up to batchLimit jobs: plain ones into the partition whose turn it is, unique
 // ones where their key belongs.
 func (q *Queue) add(ctx context.Context, jobs []Job, added []Added) error {
-	turn := int(q.next.Add(1)) % len(q.partitions)
+	turn := q.turn()
 	plain := true
 	for i := range jobs {
 		plain = plain && jobs[i].plain()
 	}
 	if plain {
-		return q.partitions[turn].addPlain(ctx, jobs, added)
+		err := q.partitions[turn].addPlain(ctx, jobs, added)
+		if err != nil && len(q.partitions) > 1 && ctx.Err() == nil && !errors.Is(err, ErrFull) {
+			q.partitions[turn].misses(err)
+		}
+		return err
 	}
 	parts := map[*partition][]int{}
 	for i := range jobs {
@@ -121,6 +125,17 @@ func (q *Queue) add(ctx context.Context, jobs []Job, added []Added) error {
 		errs = append(errs, p.addMixed(ctx, jobs, added, index))
 	}
 	return errors.Join(errs...)
+}
+
+// turn is the partition that comes next, of those that answer.
+func (q *Queue) turn() int {
+	turn := 0
+	for range q.partitions {
+		if turn = int(q.next.Add(1)) % len(q.partitions); !q.partitions[turn].isAway() {
+			break
+		}
+	}
+	return turn
 }
 
 func (p *partition) addPlain(ctx context.Context, jobs []Job, added []Added) error {

@@ -28,8 +28,14 @@ func (c *claiming) sleep(ctx context.Context) (hops string, err error) {
 	b := c.queue.broker
 	pk := &parking{req: c.req, poke: make(chan struct{})}
 	b.mu.Lock()
-	b.parked = append(b.parked, pk)
+	again := c.queue.comebacks != c.comebacks // a partition that was left out is there again
+	if !again {
+		b.parked = append(b.parked, pk)
+	}
 	b.mu.Unlock()
+	if again {
+		return "0", nil
+	}
 	defer func() {
 		b.mu.Lock()
 		b.parked = slices.DeleteFunc(b.parked, func(other *parking) bool { return other == pk })
@@ -56,7 +62,11 @@ func (c *claiming) sleep(ctx context.Context) (hops string, err error) {
 	woken := make(chan popped, len(c.waits))
 	var pops sync.WaitGroup
 	for _, w := range c.waits {
-		pops.Go(func() { woken <- w.pop(blocked) })
+		pops.Go(func() {
+			p := w.pop(blocked)
+			p.at = w.partition
+			woken <- p
+		})
 	}
 	// The other connections are closed before this request looks again, so that they get no
 	// wake that somebody else could use.
@@ -66,6 +76,10 @@ func (c *claiming) sleep(ctx context.Context) (hops string, err error) {
 	case p := <-woken:
 		if p.err != nil && ctx.Err() == nil {
 			b.lost()
+			if len(c.queue.partitions) > 1 {
+				p.at.misses(p.err)
+				return "0", nil
+			}
 			return "", fmt.Errorf("redis: waiting for jobs: %w", p.err)
 		}
 		return p.hops, ctx.Err()
@@ -77,6 +91,7 @@ func (c *claiming) sleep(ctx context.Context) (hops string, err error) {
 }
 
 type popped struct {
+	at   *partition
 	hops string
 	err  error
 }
@@ -113,6 +128,20 @@ func (b *Broker) poke(incarnation uint64, queue string, upTo uint64) {
 	defer b.mu.Unlock()
 	b.parked = slices.DeleteFunc(b.parked, func(pk *parking) bool {
 		if pk.req.Incarnation != incarnation || pk.req.Queue != queue || pk.req.Seq > upTo {
+			return false
+		}
+		close(pk.poke)
+		return true
+	})
+}
+
+// pokeAll lets all requests look again that wait at a queue, and those that are about to.
+func (b *Broker) pokeAll(q *Queue) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	q.comebacks++
+	b.parked = slices.DeleteFunc(b.parked, func(pk *parking) bool {
+		if pk.req.Queue != q.config.Name {
 			return false
 		}
 		close(pk.poke)

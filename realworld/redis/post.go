@@ -13,7 +13,8 @@ import (
 
 var _ worker.Poster = (*Broker)(nil)
 
-// Post is worker.Poster's: settlements and the claim after them go with one call.
+// Post is worker.Poster's: settlements and the claim after them go with one call. Where some
+// partitions do not answer the codes of their claims are Unknown.
 func (b *Broker) Post(ctx context.Context, settlements []worker.Settlement, answered func([]protocol.Code, error)) {
 	p := &post{answered: answered, codes: allStale(len(settlements)), open: 1, over: make(chan struct{})}
 	if one := b.only(settlements); one != nil {
@@ -22,9 +23,12 @@ func (b *Broker) Post(ctx context.Context, settlements []worker.Settlement, answ
 		b.scatter(p)
 		_ = byPartition(b, settlements, func(s *worker.Settlement) protocol.JobKey { return s.Job }, func(part *partition, index []int) error {
 			some := make([]worker.Settlement, len(index))
+			p.mu.Lock()
 			for k, i := range index {
 				some[k] = settlements[i]
+				p.codes[i] = protocol.Unknown // until it answers
 			}
+			p.mu.Unlock()
 			p.send(part, some, make([]protocol.Code, len(index)), index)
 			return nil
 		})
@@ -42,11 +46,12 @@ type post struct {
 	once     sync.Once
 	over     chan struct{} // closed when answered has come back
 
-	mu    sync.Mutex
-	codes []protocol.Code
-	errs  []error
-	open  int         // parts that are not answered, and one until all are sent
-	stop  func() bool // of the end of its time
+	mu      sync.Mutex
+	codes   []protocol.Code
+	errs    []error
+	open    int         // parts that are not answered, and one until all are sent
+	answers int         // parts that are
+	stop    func() bool // of the end of its time
 }
 
 // send hands a part to its lane. Its codes belong where index says, if it does.
@@ -55,11 +60,16 @@ func (p *post) send(to *partition, items []worker.Settlement, codes []protocol.C
 	p.open++
 	p.mu.Unlock()
 	to.lane.post(&settleCall{items: items, codes: codes, answered: func(err error) {
-		p.mu.Lock()
-		for k, i := range index {
-			p.codes[i] = codes[k]
+		if err == nil {
+			p.mu.Lock()
+			p.answers++
+			for k, i := range index {
+				p.codes[i] = codes[k]
+			}
+			p.mu.Unlock()
+		} else if index != nil {
+			to.misses(err)
 		}
-		p.mu.Unlock()
 		p.part(err)
 	}})
 }
@@ -79,10 +89,17 @@ func (p *post) part(err error) {
 
 func (p *post) end(err error) {
 	p.once.Do(func() {
-		if err != nil {
-			p.answered(nil, err)
+		p.mu.Lock()
+		some := p.answers > 0 || err == nil
+		codes := p.codes
+		if err != nil && some {
+			codes = slices.Clone(codes) // answers may still come
+		}
+		p.mu.Unlock()
+		if some {
+			p.answered(codes, nil)
 		} else {
-			p.answered(p.codes, nil)
+			p.answered(nil, err)
 		}
 		close(p.over)
 	})

@@ -19,6 +19,7 @@ type Queue struct {
 	policy     string
 	partitions []*partition
 	next       atomic.Uint32 // partition for the next jobs
+	comebacks  int           // of partitions; under the broker's mu
 }
 
 // rotated returns the partitions, beginning with the n-th.

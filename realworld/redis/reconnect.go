@@ -45,6 +45,7 @@ type way struct {
 	heard   map[int]func()
 	hearers int // so far
 	losses  int
+	missed  []*partition // not looked for yet
 	looking bool
 }
 
@@ -64,40 +65,64 @@ func (b *Broker) lost() {
 	w := &b.way
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.losses++
-	if !w.looking && len(w.heard) > 0 && w.over.Err() == nil {
+	if len(w.heard) > 0 {
+		w.losses++
+		b.startLooking()
+	}
+}
+
+// lookFor takes in that a partition does not answer.
+func (b *Broker) lookFor(p *partition) {
+	w := &b.way
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.missed = append(w.missed, p)
+	b.startLooking()
+}
+
+// startLooking is called with way.mu held.
+func (b *Broker) startLooking() {
+	if w := &b.way; !w.looking && w.over.Err() == nil {
 		w.looking = true
 		go b.look()
 	}
 }
 
-// look returns when Redis has answered for everything, nobody wants to know any more, or the broker
-// is closed.
+// look returns when Redis has answered for everything, or the broker is closed.
 func (b *Broker) look() {
 	w := &b.way
-	var left []*partition
-	seen := -1
+	left := map[*partition]bool{} // whether its claims are to be verified
+	seen := 0
 	for wait := firstLook; ; wait = min(2*wait, lateLook) {
 		w.mu.Lock()
 		if seen != w.losses {
-			seen, left = w.losses, b.primaries()
+			seen = w.losses
+			for _, p := range b.primaries() {
+				left[p] = true
+			}
 		}
+		for _, p := range w.missed {
+			left[p] = left[p]
+		}
+		w.missed = nil
 		w.mu.Unlock()
 
-		away := b.unreached(left)
-		w.mu.Lock()
 		var tell []func()
-		if len(away) < len(left) {
-			tell = slices.Collect(maps.Values(w.heard))
+		for _, p := range b.reached(left) {
+			if left[p] && tell == nil {
+				w.mu.Lock()
+				tell = slices.Collect(maps.Values(w.heard))
+				w.mu.Unlock()
+			}
+			delete(left, p)
 		}
-		left = away
-		w.looking = w.over.Err() == nil && len(w.heard) > 0 && (len(left) > 0 || seen != w.losses)
-		done := !w.looking
-		w.mu.Unlock()
-
 		for _, heard := range tell {
 			heard()
 		}
+		w.mu.Lock()
+		w.looking = w.over.Err() == nil && (len(left) > 0 || len(w.missed) > 0 || seen != w.losses)
+		done := !w.looking
+		w.mu.Unlock()
 		if done {
 			return
 		}
@@ -120,23 +145,27 @@ func (b *Broker) primaries() (all []*partition) {
 	return all
 }
 
-// unreached returns those partitions that do not answer. They are asked for something that
-// writes, which a replica refuses, and a server that is still loading.
-func (b *Broker) unreached(all []*partition) (away []*partition) {
+// reached returns those partitions that answer. They are asked for something that writes, which a
+// replica refuses, and a server that is still loading.
+func (b *Broker) reached(all map[*partition]bool) (there []*partition) {
 	ctx, cancel := context.WithTimeout(b.way.over, b.opt.Timeout)
 	defer cancel()
-	failed := make([]bool, len(all))
+	answers := make(chan *partition, len(all))
 	var asked sync.WaitGroup
-	for i, p := range all {
-		asked.Go(func() { failed[i] = p.run(ctx, &b.scripts.expire).Error() != nil })
+	for p := range all {
+		asked.Go(func() {
+			if p.run(ctx, &b.scripts.expire).Error() == nil {
+				p.returns(ctx)
+				answers <- p
+			}
+		})
 	}
 	asked.Wait()
-	for i, p := range all {
-		if failed[i] {
-			away = append(away, p)
-		}
+	close(answers)
+	for p := range answers {
+		there = append(there, p)
 	}
-	return away
+	return there
 }
 
 // popping marks the context of a blocking pop, whose connection is closed whenever it is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/protocol/worker"
@@ -13,7 +14,9 @@ import (
 // values, and a script holds everybody up while it runs.
 const batchLimit = 1000
 
-// byPartition splits a batch. Jobs of queues that this broker does not know are stale.
+// byPartition splits a batch, and calls f for all partitions at once: one that does not answer
+// keeps nobody waiting but for the end of its call. Jobs of queues that this broker does not know
+// are left out.
 func byPartition[T any](b *Broker, items []T, job func(*T) protocol.JobKey, f func(p *partition, index []int) error) error {
 	if len(items) == 0 {
 		return nil
@@ -29,13 +32,34 @@ func byPartition[T any](b *Broker, items []T, job func(*T) protocol.JobKey, f fu
 			parts[p] = append(parts[p], i)
 		}
 	}
-	var errs []error
-	for p, index := range parts {
-		for len(index) > 0 {
-			n := min(len(index), batchLimit)
-			errs = append(errs, f(p, index[:n]))
-			index = index[n:]
+	if len(parts) == 1 {
+		for p, index := range parts {
+			return inBatches(p, index, f)
 		}
+	}
+	errs := make(chan error, len(parts))
+	for p, index := range parts {
+		go func() {
+			err := inBatches(p, index, f)
+			if err != nil && len(p.queue.partitions) > 1 {
+				p.misses(err)
+			}
+			errs <- err
+		}()
+	}
+	var all []error
+	for range parts {
+		all = append(all, <-errs)
+	}
+	return errors.Join(all...)
+}
+
+func inBatches(p *partition, index []int, f func(p *partition, index []int) error) error {
+	var errs []error
+	for len(index) > 0 {
+		n := min(len(index), batchLimit)
+		errs = append(errs, f(p, index[:n]))
+		index = index[n:]
 	}
 	return errors.Join(errs...)
 }
@@ -48,7 +72,8 @@ func allStale(n int) []protocol.Code {
 	return codes
 }
 
-// Renew extends leases, and keeps the cursors that ride along.
+// Renew extends leases, and keeps the cursors that ride along. Where some partitions do not answer
+// the codes of their claims are Unknown.
 func (b *Broker) Renew(ctx context.Context, renewals []worker.Renewal) ([]protocol.Code, error) {
 	return b.extend(ctx, renewals, "1")
 }
@@ -64,6 +89,7 @@ func (b *Broker) Save(ctx context.Context, save worker.Renewal) (protocol.Code, 
 
 func (b *Broker) extend(ctx context.Context, renewals []worker.Renewal, extend string) ([]protocol.Code, error) {
 	codes := allStale(len(renewals))
+	var answered atomic.Int64
 	err := byPartition(b, renewals, func(r *worker.Renewal) protocol.JobKey { return r.Job }, func(p *partition, index []int) error {
 		args := make([]string, 0, 1+3*len(index))
 		args = append(args, extend)
@@ -72,15 +98,22 @@ func (b *Broker) extend(ctx context.Context, renewals []worker.Renewal, extend s
 			args = append(args, idOf(r.Job), padded(r.Token), optional(r.Cursor))
 		}
 		letters, err := p.run(ctx, &b.scripts.renew, args...).ToString()
+		if err == nil && len(letters) != len(index) {
+			err = fmt.Errorf("%d codes for %d claims", len(letters), len(index))
+		}
 		if err != nil {
+			for _, i := range index {
+				codes[i] = protocol.Unknown
+			}
 			return fmt.Errorf("redis: renew: %w", err)
 		}
+		answered.Add(1)
 		for k, i := range index {
 			codes[i] = codeOf(letters[k])
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && answered.Load() == 0 {
 		return nil, err
 	}
 	return codes, nil
