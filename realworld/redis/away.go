@@ -31,7 +31,7 @@ func silent(err error) bool {
 	if !errors.As(err, &said) {
 		return err != nil
 	}
-	for _, prefix := range []string{"LOADING", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "NOREPLICAS", "TRYAGAIN"} {
+	for _, prefix := range []string{"LOADING", "BUSY ", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "NOREPLICAS", "TRYAGAIN"} {
 		if strings.HasPrefix(said.Error(), prefix) {
 			return true
 		}

@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"strconv"
@@ -154,14 +155,17 @@ func (call *turnCall) send(p *partition) {
 	acks, others := call.build(p)
 	reply, err := b.run(ctx, &b.scripts.turn, p.keys, call.args).ToArray()
 	if err == nil && len(reply) == 0 {
-		err = fmt.Errorf("redis: turn: an empty answer")
+		err = errors.New("an empty answer")
 	}
 	var letters string
 	if err == nil {
 		letters, err = reply[0].ToString()
 	}
 	if err == nil && len(letters) != acks+others {
-		err = fmt.Errorf("redis: turn: %d codes for %d settlements", len(letters), acks+others)
+		err = fmt.Errorf("%d codes for %d settlements", len(letters), acks+others)
+	}
+	if err != nil {
+		err = fmt.Errorf("redis: turn: %w", err)
 	}
 	call.deliver(letters, acks, err)
 	if c := call.claim; c != nil {
