@@ -95,7 +95,14 @@ func (c *canonical) flag(b bool) {
 	}
 }
 
-func (c *canonical) at(t Instant) { c.buf = AppendRelative(c.buf, t, c.now) }
+// at writes an instant; most are Never.
+func (c *canonical) at(t Instant) {
+	if t == Never {
+		c.buf = append(c.buf, never)
+		return
+	}
+	c.buf = AppendRelative(c.buf, t, c.now)
+}
 
 // atIf writes an instant that only means something under a condition.
 func (c *canonical) atIf(meant bool, t Instant) {

@@ -72,6 +72,10 @@ func (r *canonicalReader) num() uint64 {
 }
 
 func (r *canonicalReader) at() (t Instant) {
+	if r.buf[0] == never {
+		r.buf = r.buf[1:]
+		return Never
+	}
 	t, r.buf = ReadRelative(r.buf, r.now)
 	return t
 }

@@ -138,12 +138,17 @@ func (a *app) explore(cmd *cobra.Command, args []string, x *exploration) error {
 				w.Deviations = deviation.Of(x.deviation)
 			}
 			from := time.Now()
+			before, measured := cpuTime()
 			opts.Progress = func(p explore.Progress) bool {
 				bar.show(w.Name, p, time.Since(from))
 				return cmd.Context().Err() == nil
 			}
 			rep := explore.Run(w, opts)
-			r.searches = append(r.searches, search{rep, time.Since(from)})
+			found := search{Report: rep, took: time.Since(from)}
+			if after, ok := cpuTime(); ok && measured {
+				found.cpu = after - before
+			}
+			r.searches = append(r.searches, found)
 			if cmd.Context().Err() != nil {
 				break
 			}

@@ -11,6 +11,7 @@ import (
 func TestExploreSaysWhatItSaw(t *testing.T) {
 	out := succeed(t, "explore", "fair")
 	assert.Contains(t, out, "holds")
+	assert.Regexp(t, `world +states +transitions +depth +seconds +per CPU s +B/state`, out)
 	var doc struct {
 		Worlds []struct {
 			Name     string
@@ -19,13 +20,21 @@ func TestExploreSaysWhatItSaw(t *testing.T) {
 		}
 		Meta struct {
 			WallSeconds float64 `json:"wall_seconds"`
+			Worlds      map[string]struct {
+				PerSecond    int `json:"transitions_per_second"`
+				PerCPUSecond int `json:"transitions_per_cpu_second"`
+			}
 		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(succeed(t, "explore", "--world", "fair", "--format", "json", "--workers", "3")), &doc))
+	require.NoError(t, json.Unmarshal([]byte(succeed(t, "explore", "--world", "signals", "--format", "json", "--workers", "3")), &doc))
 	require.Len(t, doc.Worlds, 1)
 	assert.True(t, doc.Worlds[0].Complete)
 	assert.Positive(t, doc.Worlds[0].States)
 	assert.Positive(t, doc.Meta.WallSeconds)
+	assert.Positive(t, doc.Meta.Worlds["signals"].PerSecond)
+	if _, measured := cpuTime(); measured {
+		assert.Positive(t, doc.Meta.Worlds["signals"].PerCPUSecond)
+	}
 	assert.Contains(t, succeed(t, "explore", "fair", "--format", "csv"), "fair,")
 }
 

@@ -10,10 +10,11 @@ import (
 	"github.com/quiesce/quiesce/sim/explore"
 )
 
-// search is one world that was searched, and how long that took.
+// search is one world that was searched, and how long that took: on the wall, and of all
+// processors together, 0 where nobody can tell.
 type search struct {
 	explore.Report
-	took time.Duration
+	took, cpu time.Duration
 }
 
 // exploreReport is the result of explore: worlds that were searched, or only their names.
@@ -46,8 +47,17 @@ func (s *search) verdict() string {
 
 func (s *search) perState() int { return s.Bytes / max(s.States, 1) }
 
-func (s *search) perSecond(n int) int {
-	return int(float64(n) / max(s.took, time.Microsecond).Seconds())
+// perSecond is how much of n comes to a second of d.
+func perSecond(n int, d time.Duration) int {
+	return int(float64(n) / max(d, time.Microsecond).Seconds())
+}
+
+// perCPUSecond says how many transitions one core makes in a second.
+func (s *search) perCPUSecond() string {
+	if s.cpu == 0 {
+		return "-"
+	}
+	return thousands(perSecond(s.Transitions, s.cpu))
 }
 
 func (r *exploreReport) writeTable(w io.Writer) error {
@@ -65,11 +75,11 @@ func (r *exploreReport) writeTable(w io.Writer) error {
 		}
 		return nil
 	}
-	fmt.Fprintf(w, "%s  %12s  %12s  %5s  %8s  %12s  %7s  %s\n", padRight("world", wide), "states", "transitions", "depth", "seconds", "per second", "B/state", "")
+	fmt.Fprintf(w, "%s  %12s  %12s  %5s  %8s  %12s  %7s  %s\n", padRight("world", wide), "states", "transitions", "depth", "seconds", "per CPU s", "B/state", "")
 	for i := range r.searches {
 		s := &r.searches[i]
 		fmt.Fprintf(w, "%s  %12s  %12s  %5d  %8.2f  %12s  %7d  %s\n", padRight(s.World, wide),
-			thousands(s.States), thousands(s.Transitions), s.Depth, s.took.Seconds(), thousands(s.perSecond(s.Transitions)), s.perState(), s.verdict())
+			thousands(s.States), thousands(s.Transitions), s.Depth, s.took.Seconds(), s.perCPUSecond(), s.perState(), s.verdict())
 	}
 	for i := range r.searches {
 		if s := &r.searches[i]; s.Broken.Invariant != "" {
@@ -117,7 +127,11 @@ func (r *exploreReport) writeJSON(w io.Writer) error {
 		}
 		worlds = append(worlds, o)
 		seconds += s.took.Seconds()
-		meta = append(meta, member{s.World, object{{"wall_seconds", s.took.Seconds()}, {"states_per_second", s.perSecond(s.States)}, {"transitions_per_second", s.perSecond(s.Transitions)}}})
+		speed := object{{"wall_seconds", s.took.Seconds()}, {"states_per_second", perSecond(s.States, s.took)}, {"transitions_per_second", perSecond(s.Transitions, s.took)}}
+		if s.cpu > 0 {
+			speed = append(speed, member{"cpu_seconds", s.cpu.Seconds()}, member{"transitions_per_cpu_second", perSecond(s.Transitions, s.cpu)})
+		}
+		meta = append(meta, member{s.World, speed})
 	}
 	return writeIndented(w, object{{"worlds", worlds}, {"meta", object{{"wall_seconds", seconds}, {"worlds", meta}}}})
 }

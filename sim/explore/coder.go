@@ -52,7 +52,7 @@ func (c *coder) init(e *engine) {
 // encode returns the canonical form of st, valid until the next call.
 func (e *engine) encode(st *state) []byte {
 	c := &e.coder
-	c.ranks.collect(e, st)
+	c.ranks.collect(e, st, false)
 	if c.symmetry {
 		e.renameJobs(st)
 	}
@@ -88,7 +88,7 @@ func (e *engine) writeMessages(st *state, i int) {
 // not changed, and is copied.
 func (e *engine) encodeChild(st *state) []byte {
 	c := &e.coder
-	c.ranks.collect(e, st)
+	c.ranks.collect(e, st, !st.answered)
 	same := st.now == base && c.ranks.settled(e)
 	if c.symmetry {
 		e.renameJobs(st)
@@ -392,6 +392,7 @@ func (e *engine) decode(st *state, buf []byte) {
 	r.buf = st.broker.ReadJobs(base, r.buf)
 	c := &e.coder
 	c.old = buf
+	c.ranks.broker = atBroker{}
 	for i := range st.workers {
 		at := &c.places[i]
 		at[0] = len(buf) - len(r.buf)

@@ -1,6 +1,7 @@
 package explore
 
 import (
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -44,7 +45,7 @@ func tale(rep Report) string {
 // searched are the results of all worlds that do not take minutes.
 var searched = sync.OnceValue(func() map[string]Report {
 	opts := both
-	opts.Coverage = true
+	opts.Coverage, opts.Lanes, opts.Each = true, runtime.GOMAXPROCS(0), atOnce
 	reports := map[string]Report{}
 	for _, w := range Worlds() {
 		if !w.Large {
@@ -163,9 +164,9 @@ func TestReductionsAgreeWithTheWholeSearch(t *testing.T) {
 		w := named(t, name)
 		whole := holds(t, w, Options{MaxStates: limit})
 		smaller := false
-		for _, opts := range []Options{{Symmetry: true}, {Partial: true}, {Symmetry: true, Partial: true}} {
-			opts.MaxStates = limit
-			rep := holds(t, w, opts)
+		for _, rep := range []Report{
+			holds(t, w, Options{MaxStates: limit, Symmetry: true}), holds(t, w, Options{MaxStates: limit, Partial: true}), searched()[name],
+		} {
 			assert.LessOrEqual(t, rep.States, whole.States, "%s", name)
 			smaller = smaller || rep.Transitions < whole.Transitions
 		}
@@ -273,4 +274,14 @@ func TestSomeMistakesBreakLivenessAlone(t *testing.T) {
 		}
 	}
 	assert.Positive(t, unfinished, "of some states only the schedule without faults shows that they lead nowhere")
+}
+
+// A visited state takes little memory, in small worlds too.
+func TestAVisitedStateTakesLessThanAHundredBytes(t *testing.T) {
+	for name, rep := range searched() {
+		if rep.States < 1000 { // what the parts of a search hold at least is more than that
+			continue
+		}
+		assert.Less(t, rep.Bytes/rep.States, 100, name)
+	}
 }

@@ -17,8 +17,6 @@ type numbers struct {
 // smallNumbers are those that are kept as bits.
 const smallNumbers = 64
 
-func (s *numbers) clear() { s.small, s.n = 0, 0 }
-
 func (s *numbers) add(x uint64) {
 	if x < smallNumbers {
 		s.small |= 1 << x &^ 1
@@ -57,23 +55,26 @@ type ranks struct {
 	lives  [maxWorkers]numbers
 	jobs   [maxJobs + 1]uint8
 	seats  [maxWorkers]uint8
+	broker atBroker
 }
 
-// collect takes in the numbers of a state.
-func (r *ranks) collect(e *engine, st *state) {
+// atBroker are the numbers of a broker as it was read, all of them small.
+type atBroker struct {
+	known  bool
+	tokens [maxJobs + 1]uint64
+	seqs   [maxWorkers]uint64
+	lives  [maxWorkers]uint64
+}
+
+// collect takes in the numbers of a state, whose broker may be the one that was read last.
+func (r *ranks) collect(e *engine, st *state, asRead bool) {
 	for j := 1; j <= e.world.Jobs; j++ {
-		r.tokens[j].clear()
 		r.jobs[j] = uint8(j)
 	}
 	for i := range st.workers {
-		r.seqs[i].clear()
-		r.lives[i].clear()
 		r.seats[i] = uint8(i)
 	}
-	st.broker.EachNumber(
-		func(job protocol.JobKey, t protocol.Token) { r.tokens[job].add(uint64(t)) },
-		func(seat int, n uint64) { r.seqs[seat].add(n) },
-		func(seat int, n uint64) { r.lives[seat].add(n) })
+	r.collectBroker(e, st, asRead)
 	for i := range st.workers {
 		w := &st.workers[i]
 		r.lives[i].add(w.member.Incarnation)
@@ -100,6 +101,34 @@ func (r *ranks) collect(e *engine, st *state) {
 		for _, g := range m.grants[:m.n] {
 			r.tokens[g.job].add(uint64(g.token))
 		}
+	}
+}
+
+func (r *ranks) collectBroker(e *engine, st *state, asRead bool) {
+	read := &r.broker
+	if !asRead {
+		read = &atBroker{}
+	}
+	for j := 1; j <= e.world.Jobs; j++ {
+		r.tokens[j].small, r.tokens[j].n = read.tokens[j], 0
+	}
+	for i := range st.workers {
+		r.seqs[i].small, r.seqs[i].n = read.seqs[i], 0
+		r.lives[i].small, r.lives[i].n = read.lives[i], 0
+	}
+	if read.known {
+		return
+	}
+	st.broker.EachNumber(
+		func(job protocol.JobKey, t protocol.Token) { r.tokens[job].add(uint64(t)) },
+		func(seat int, n uint64) { r.seqs[seat].add(n) },
+		func(seat int, n uint64) { r.lives[seat].add(n) })
+	read.known = true
+	for j := 1; j <= e.world.Jobs; j++ {
+		read.tokens[j] = r.tokens[j].small
+	}
+	for i := range st.workers {
+		read.seqs[i], read.lives[i] = r.seqs[i].small, r.lives[i].small
 	}
 }
 

@@ -126,7 +126,7 @@ func Worlds() []World {
 			w.Workers, w.Jobs, w.Crashes, w.Stops, w.Scripts, w.Replace = 2, 2, 1, 1, [][]Nudge{{Term}}, ReplaceStopped
 			w.Lease = 3
 		}),
-		world("three-by-three", "three workers, three jobs, a deploy, a crash and a pause beyond the lease", func(w *World) {
+		world("three-by-three", "three workers, three jobs, a deploy with its replacement, a crash and a pause beyond the lease", func(w *World) {
 			w.Workers, w.Jobs, w.Crashes, w.Pauses, w.Stops, w.Scripts, w.Large = 3, 3, 1, 1, 1, [][]Nudge{{Term}}, true
 			w.Replace = ReplaceStopped
 			w.Lease, w.Pause, w.PauseWhole, w.Prompt, w.Undo, w.Grace = 3, 4, true, true, 0, 3
