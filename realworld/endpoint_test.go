@@ -1,16 +1,20 @@
 package realworld_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/protocol/worker"
 	"github.com/quiesce/quiesce/realworld"
 )
 
@@ -96,5 +100,44 @@ func TestProbesTakeNoOrders(t *testing.T) {
 		rec := httptest.NewRecorder()
 		realworld.Probes(resting{}, stops).ServeHTTP(rec, httptest.NewRequest("POST", path, nil))
 		assert.Equal(t, http.StatusNotFound, rec.Code)
+	}
+}
+
+// A worker whose loop does not turn is ill, unless it drains: its end is in sight then.
+func TestALoopThatDoesNotTurnIsIll(t *testing.T) {
+	stops := realworld.NewStops()
+	defer stops.Close()
+	patienceIsOver, cancel := context.WithCancel(t.Context())
+	cancel()
+	health := func(w realworld.Worker) (status int, body string) {
+		rec := httptest.NewRecorder()
+		realworld.Probes(w, stops).ServeHTTP(rec, httptest.NewRequestWithContext(patienceIsOver, "GET", "/healthz", nil))
+		return rec.Code, rec.Body.String()
+	}
+	status, body := health(resting{})
+	assert.Equal(t, http.StatusServiceUnavailable, status)
+	assert.Contains(t, body, "the worker's loop did not turn")
+	status, body = health(draining{})
+	assert.Equal(t, http.StatusOK, status)
+	assert.Equal(t, `{"alive":true}`, strings.TrimSpace(body))
+}
+
+// draining is a worker that will be killed in a minute.
+type draining struct{ resting }
+
+func (draining) SecondsLeft() (float64, bool) { return 60, true }
+
+func TestWhoeverAsksForADrainMaySayWhenSIGKILLComes(t *testing.T) {
+	stops := realworld.NewStops()
+	defer stops.Close()
+	e, err := realworld.Listen("127.0.0.1:0", resting{}, stops, realworld.EndpointOptions{})
+	require.NoError(t, err)
+	defer e.Close()
+	for _, query := range []string{"kill_after=1h", "kill_at=" + url.QueryEscape(time.Now().Add(time.Hour).Format(time.RFC3339))} {
+		before := worker.SystemClock().Now()
+		_, err := realworld.Ask(t.Context(), e.Addr().String(), "/drain?"+query)
+		require.NoError(t, err)
+		at := (<-stops.Events()).At
+		assert.InDelta(t, int64(protocol.Hour), int64(at.Sub(before)), float64(protocol.Minute), query)
 	}
 }

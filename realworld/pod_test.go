@@ -57,6 +57,21 @@ func TestThePodKnowsWhenItEnds(t *testing.T) {
 	_, err = pod.KillAt(t.Context())
 	assert.ErrorIs(t, err, realworld.ErrNotDeleted)
 
+	answer = func(rw http.ResponseWriter) { fmt.Fprint(rw, "<html>") }
+	_, err = pod.KillAt(t.Context())
+	assert.ErrorContains(t, err, "the API server's answer is no pod")
+
+	answer = func(rw http.ResponseWriter) {
+		rw.Header()["Date"] = nil
+		fmt.Fprintf(rw, `{"metadata":{"deletionTimestamp":%q}}`, served.Format(time.RFC3339))
+	}
+	_, err = pod.KillAt(t.Context())
+	assert.ErrorContains(t, err, "does not say what time it is")
+
+	answer = func(rw http.ResponseWriter) { rw.WriteHeader(http.StatusNotFound) }
+	_, err = pod.KillAt(t.Context())
+	assert.ErrorContains(t, err, "404 Not Found when asked for pod render-0")
+
 	answer = func(rw http.ResponseWriter) { rw.WriteHeader(http.StatusForbidden) }
 	_, err = pod.KillAt(t.Context())
 	assert.ErrorContains(t, err, "the verb get on pods")

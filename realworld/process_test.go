@@ -127,12 +127,16 @@ func TestSIGCONTAfterSIGTERMDoesNotResume(t *testing.T) {
 func TestQuietAndItsEnd(t *testing.T) {
 	p := startProcess(t)
 	p.expect("started 1")
-	for _, quiet := range []func(){
-		func() { p.signal(syscall.SIGTSTP) },
-		func() { p.signal(syscall.SIGUSR1) },
-		func() { _, err := p.ask("/quiet"); require.NoError(t, err) },
+	ask := func(path string) func() {
+		return func() { _, err := p.ask(path); require.NoError(t, err) }
+	}
+	send := func(s syscall.Signal) func() { return func() { p.signal(s) } }
+	for _, c := range []struct{ quiet, resume func() }{
+		{send(syscall.SIGTSTP), send(syscall.SIGCONT)},
+		{send(syscall.SIGUSR1), ask("/resume")},
+		{ask("/quiet"), send(syscall.SIGCONT)},
 	} {
-		quiet()
+		c.quiet()
 		p.expect("heard QuietAsked")
 		ready, draining, _ := p.ready()
 		assert.False(t, ready)
@@ -140,7 +144,7 @@ func TestQuietAndItsEnd(t *testing.T) {
 		_, err := p.ask("/healthz")
 		assert.NoError(t, err)
 
-		p.signal(syscall.SIGCONT)
+		c.resume()
 		p.expect("heard ResumeAsked")
 		ready, _, _ = p.ready()
 		assert.True(t, ready)
