@@ -62,6 +62,7 @@ func odd(r *renderer) *worker.Mux {
 		_ = await(ctx, job)
 		return nil
 	})
+	handle("hydra", grow)
 	handle("family", func(ctx context.Context, job *worker.Job) error {
 		dir, err := job.Scope.TempDir()
 		if err != nil {
