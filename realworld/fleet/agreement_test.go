@@ -122,12 +122,6 @@ func compared(t *testing.T, policy string, n int, wrong func(*Plan)) (stall, red
 	require.NoError(t, err)
 	lab, err := simulatedOften() // before anything plays that it would disturb
 	require.NoError(t, err)
-	var workers []string
-	if raceDetector {
-		path, err := plain()
-		require.NoError(t, err)
-		workers = []string{path}
-	}
 	stall.metric, redone.metric = "deploy_stall_seconds_mean", "redone_work_seconds"
 	stall.adds, redone.adds = 1, measured(t, lab[policy][0][0], "interruptions")
 	outcomes := make([]func() (*meter.Row, *Account, error), n)
@@ -136,7 +130,7 @@ func compared(t *testing.T, policy string, n int, wrong func(*Plan)) (stall, red
 		stall.expect(t, seed, of[:])
 		redone.expect(t, seed, of[:])
 		plan := planOf(t, sc, policy, uint64(seed+1))
-		plan.URL, plan.Speed, plan.command = url, atSpeed, workers
+		plan.URL, plan.Speed, plan.command = url, atSpeed, quick(t)
 		wrong(&plan)
 		outcomes[seed] = begin(t.Context(), plan)
 	}

@@ -111,8 +111,19 @@ func measured(t *testing.T, row *meter.Row, name string) float64 {
 	return math.NaN()
 }
 
-// plain builds workers without the race detector, which makes processes several times slower
-// and the times that are compared with them.
+// quick is the command of workers that are as quick as in production; nil is this binary.
+func quick(t *testing.T) []string {
+	t.Helper()
+	if !raceDetector {
+		return nil
+	}
+	path, err := plain()
+	require.NoError(t, err)
+	return []string{path}
+}
+
+// plain builds workers without the race detector, which makes processes several times slower,
+// and lets them linger for a second at their end.
 var plain = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "quiesce-fleet")
 	if err != nil {

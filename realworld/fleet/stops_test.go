@@ -143,7 +143,7 @@ func TestRealProcessesDoWhatTheScenarioSays(t *testing.T) {
 		seed := or(c.seed, 1)
 		lab := simulated(t, sc, c.policy, seed)
 		plan := planOf(t, sc, c.policy, seed)
-		plan.URL = url
+		plan.URL, plan.command = url, quick(t)
 		outcome := begin(t.Context(), plan)
 		checks[name] = func(t *testing.T) {
 			assert.Equal(t, c.want, seenIn(lab), "in the laboratory")
