@@ -65,13 +65,13 @@ func newScripts(clock string, schema int) *scripts {
 	}
 	return &scripts{
 		open: full("open"), register: full("register"), upgrade: full("upgrade"),
-		introduce: full("introduce", "base"), going: full("going", "base"), abandon: full("abandon", "base", "jobs"),
-		turn: full("turn", "base", "usual", "jobs", "claims"), withdraw: full("withdraw", "base", "jobs"),
-		renew: full("renew", "base", "jobs"), expire: full("sweep", "base", "jobs"),
-		add: newScript(clock, schema, "add", "", "base", "numbers"), enqueue: newScript(clock, schema, "enqueue", "", "base", "numbers", "jobs"), cancel: full("cancel", "base", "jobs"),
-		look: full("look", "base", "jobs", "rows"), list: full("list", "base", "jobs", "rows", "revive"),
-		requeue: full("requeue", "base", "jobs", "revive"), stats: full("stats", "base", "jobs"),
-		mend: full("mend", "base", "jobs"), older: full("older", "base", "jobs"),
+		introduce: full("introduce", "base", "waiters"), going: full("going", "base", "waiters"), abandon: full("abandon", "base", "waiters", "jobs"),
+		turn: full("turn", "base", "usual", "waiters", "jobs", "claims"), withdraw: full("withdraw", "base", "waiters", "jobs"),
+		renew: full("renew", "base", "waiters", "jobs"), expire: full("sweep", "base", "waiters", "jobs"),
+		add: newScript(clock, schema, "add", "", "base", "numbers", "waiters"), enqueue: newScript(clock, schema, "enqueue", "", "base", "numbers", "waiters", "jobs"), cancel: full("cancel", "base", "waiters", "jobs"),
+		look: full("look", "base", "waiters", "jobs", "rows"), list: full("list", "base", "waiters", "jobs", "rows", "revive"),
+		requeue: full("requeue", "base", "waiters", "jobs", "revive"), stats: full("stats", "base", "waiters", "jobs"),
+		mend: full("mend", "base", "waiters", "jobs"), older: full("older", "base", "waiters", "jobs"),
 	}
 }
 

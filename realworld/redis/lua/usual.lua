@@ -9,21 +9,15 @@ local special = call('EXISTS', STATE, UNIQUE, RANKED, ASIDE, DELAYED, WAITERS, N
 
 -- remember notes acks in the ring, those of neighbours together.
 local function remember(list, tokens, n)
-  local packed, first, length, last
-  local function write() call('SETRANGE', ENDED, int(first * 8), string.rep(packed, length)) end
-  for i = 1, n do
-    local number = tonumber(list[i])
-    local place = number % RING
-    if length and place == first + length and tokens[i] == last then
-      length = length + 1
-    else
-      if length then write() end
-      local t = tonumber(tokens[i])
-      packed = struct.pack('>I4I4', floor(t / 1048576) % 4294967296, t % 1048576 * 4096 + 9 * 256 + floor(number / RING) % 256)
-      first, length, last = place, 1, tokens[i]
-    end
+  local from = 1
+  while from <= n do
+    local number, tok, to = tonumber(list[from]), tokens[from], from
+    local place, t = number % RING, tonumber(tok)
+    while to < n and tokens[to + 1] == tok and list[to + 1] - number == to + 1 - from and place + to - from < RING - 1 do to = to + 1 end
+    call('SETRANGE', ENDED, int(place * 8), string.rep(struct.pack('>I4I4', floor(t / 1048576) % 4294967296,
+      t % 1048576 * 4096 + 9 * 256 + floor(number / RING) % 256), to - from + 1))
+    from = to + 1
   end
-  write()
 end
 
 -- Acks of open claims: a letter each, and what is left to do about them.
@@ -111,7 +105,7 @@ end
 local m, picked = who ~= '' and member(who), nil
 local seq, want = tonumber(ARGV[5]), tonumber(ARGV[6])
 if usual and m and seq > m.seq and seq > m.closed and m.parked == 0 and not m.going and want > 0 and now - m.seen <= 60000000
-  and #call('ZRANGEBYSCORE', LEASES, '-inf', int(now), 'LIMIT', '0', '1') == 0 then
+  and #call('ZRANGEBYSCORE', LEASES, '-inf', fresh, 'LIMIT', '0', '1') == 0 then
   picked = call('LPOP', READY, ARGV[6])
   if picked then
     records = call('HMGET', DATA, unpack(picked))
