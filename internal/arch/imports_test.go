@@ -22,12 +22,16 @@ var table = []row{
 		why: "the machine knows nobody; whoever needs it hands it events and carries out its effects",
 	},
 	{
-		pkg: "protocol/worker", ours: []string{"internal/grace", "protocol"}, others: []string{"github.com/google/uuid"},
+		pkg: "protocol/worker", ours: []string{"internal/crew", "internal/grace", "protocol"}, others: []string{"github.com/google/uuid"},
 		why: "people embed the worker: each further import is one more in their binaries",
 	},
 	{
 		pkg: "protocol/worker/handlertest", ours: []string{"protocol", "protocol/worker"},
 		why: "it rehearses handlers without a broker, so that testing one costs no dependency",
+	},
+	{
+		pkg: "internal/crew",
+		why: "goroutines that are used again, for those who call a server thousands of times a second",
 	},
 	{
 		pkg: "internal/deviation",
@@ -125,7 +129,7 @@ var table = []row{
 		why: "processes and their descendants, whatever they do",
 	},
 	{
-		pkg: "realworld/redis", ours: []string{"protocol", "protocol/worker"}, others: []string{"github.com/redis/rueidis"},
+		pkg: "realworld/redis", ours: []string{"internal/crew", "protocol", "protocol/worker"}, others: []string{"github.com/redis/rueidis"},
 		why: "the broker is a port of the worker; whoever does not use Redis does not link its client",
 	},
 	{

@@ -77,7 +77,7 @@ func (w *Worker) startClaim(e protocol.Effect) {
 		w.outbox.claims = append(w.outbox.claims, call)
 		return
 	}
-	go call()
+	w.crew.Go(call)
 }
 
 // postClaim hands a claim answer to the machine: what was granted, then the end of it.

@@ -38,7 +38,7 @@ func (w *Worker) sendOutbox() {
 		})
 	}
 	for i, call := range w.outbox.claims {
-		go call()
+		w.crew.Go(call)
 		w.outbox.claims[i] = nil
 	}
 	w.outbox.claims = w.outbox.claims[:0]

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/quiesce/quiesce/internal/crew"
 	"github.com/quiesce/quiesce/protocol"
 )
 
@@ -44,6 +45,7 @@ type Worker struct {
 	done    chan struct{}   // closed when Run leaves: nobody reads the mail any more
 	work    context.Context // what handlers and undo hooks run under; never done
 	calls   context.Context // of every call of the broker; ends with Run
+	crew    crew.Crew       // who makes calls that come again and again
 	hangUp  context.CancelFunc
 	renews  *batcher[Renewal]
 	settles *batcher[Settlement] // without a poster
@@ -136,6 +138,7 @@ func (w *Worker) Run(ctx context.Context, signals <-chan protocol.Event) (err er
 	}
 	w.work = context.WithoutCancel(ctx)
 	w.calls, w.hangUp = context.WithCancel(w.work)
+	w.crew = crew.New(w.done)
 	w.renews = newBatcher(w.clock, 2*w.cfg.Reply, w.sendRenewals)
 	w.settles = newBatcher(w.clock, 2*w.cfg.Reply, w.sendSettlements)
 	defer func() {

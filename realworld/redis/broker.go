@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/rueidis"
 
+	"github.com/quiesce/quiesce/internal/crew"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/protocol/worker"
 )
@@ -37,7 +38,8 @@ type Broker struct {
 	lastKind  atomic.Value // a string: the kind of the job read last
 	rotator   atomic.Uint32
 
-	way way
+	way  way
+	crew crew.Crew // who makes the calls of lanes
 }
 
 // going names a life that has said to a queue that it will stop.
@@ -73,6 +75,7 @@ func Open(ctx context.Context, options Options) (*Broker, error) {
 		queues: map[string]*Queue{}, numbers: map[int]*Queue{}, lives: map[uint64]worker.Life{}, going: map[going]bool{},
 	}
 	b.way.over, b.way.close = context.WithCancel(context.Background())
+	b.crew = crew.New(b.way.over.Done())
 	b.watch(&clientOption)
 	if b.client, err = rueidis.NewClient(clientOption); err != nil {
 		b.way.close()

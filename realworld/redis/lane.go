@@ -83,7 +83,7 @@ func (l *lane) start() {
 	}
 	l.mu.Unlock()
 	if fly {
-		go l.fly()
+		l.partition.queue.broker.crew.Go(l.fly)
 	}
 }
 
