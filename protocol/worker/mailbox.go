@@ -23,8 +23,7 @@ func (w *Worker) send(m message) {
 }
 
 // takeIn gives what a message says to the machine, with nothing in between.
-func (w *Worker) takeIn(m message) {
-	now := w.clock.Now()
+func (w *Worker) takeIn(now protocol.Instant, m message) {
 	switch {
 	case m.back != nil:
 		w.takeBack(now, m.job, m.back)

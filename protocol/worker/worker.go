@@ -172,10 +172,12 @@ func (w *Worker) Run(ctx context.Context, signals <-chan protocol.Event) (err er
 	return nil
 }
 
-// burst is how many messages are taken in before the worker looks for signals again, and
-// mostYields how often it lets others go first before it sends what has gathered.
+// burst is how many messages are taken in before the worker looks for signals again, atOnce how
+// many of them before it looks at the clock again, which costs as much as a step, and mostYields
+// how often it lets others go first before it sends what has gathered.
 const (
 	burst      = 64
+	atOnce     = 8
 	mostYields = 4
 )
 
@@ -202,7 +204,7 @@ func (w *Worker) loop(ctx context.Context, signals <-chan protocol.Event) {
 		w.sendOutbox()
 		select {
 		case m := <-w.mail:
-			w.takeIn(m)
+			w.takeIn(w.clock.Now(), m)
 		case ev, open := <-signals:
 			if !open {
 				signals = nil
@@ -239,10 +241,14 @@ func (w *Worker) regained() {
 // takeInSome takes in what has gathered in the mailbox, and reports whether the worker is
 // gone after it.
 func (w *Worker) takeInSome() (gone bool) {
-	for range burst {
+	var now protocol.Instant
+	for i := range burst {
 		select {
 		case m := <-w.mail:
-			w.takeIn(m)
+			if i%atOnce == 0 {
+				now = w.clock.Now()
+			}
+			w.takeIn(now, m)
 			if w.machine.Phase() == protocol.PhaseGone {
 				return true
 			}
