@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -185,8 +186,8 @@ func inProduction(t *testing.T, s *schedule) (all []asked, setup Setup) {
 					b.broker.Enqueue("default", "job", p.version, nil)
 				}
 			}
-			if s.regained(at) && way.heard != nil {
-				way.heard()
+			if heard := way.heard.Load(); s.regained(at) && heard != nil {
+				(*heard)()
 			}
 			for _, sig := range s.signals {
 				if sig.at == at {
@@ -289,12 +290,12 @@ type failing struct {
 	Broker
 	clock bubbleClock
 	s     *schedule
-	heard func()
+	heard atomic.Pointer[func()]
 }
 
 // OnReconnect makes the end of an outage known.
 func (b *failing) OnReconnect(heard func()) (forget func()) {
-	b.heard = heard
+	b.heard.Store(&heard)
 	return func() {}
 }
 
