@@ -102,7 +102,9 @@ func (b *Broker) look() {
 			}
 		}
 		for _, p := range w.missed {
-			left[p] = left[p]
+			if !left[p] {
+				left[p] = false
+			}
 		}
 		w.missed = nil
 		w.mu.Unlock()
