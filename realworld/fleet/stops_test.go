@@ -17,7 +17,7 @@ import (
 const stopped = `
 name: stopped
 about: one way in which workers are stopped, or hit
-duration: 24s
+duration: 30s
 warmup: 0s
 fleet: {workers: 4, start: 3s}
 queue: {lease: %s}
@@ -60,7 +60,7 @@ func TestRealProcessesDoWhatTheScenarioSays(t *testing.T) {
 	t.Parallel()
 	url, checks := onRedis(t), map[string]func(*testing.T){}
 	const oneDeploy = "deploys: {at: [6s]}"
-	const pauseAll = "at: [{time: 5s, seat: 0, kind: pause, length: 6s}, {time: 5s, seat: 1, kind: pause, length: 6s}, {time: 5s, seat: 2, kind: pause, length: 6s}, {time: 5s, seat: 3, kind: pause, length: 6s}]"
+	const pauseAll = "at: [{time: 5s, seat: 0, kind: pause, length: 9s}, {time: 5s, seat: 1, kind: pause, length: 9s}, {time: 5s, seat: 2, kind: pause, length: 9s}, {time: 5s, seat: 3, kind: pause, length: 9s}]"
 	for name, c := range map[string]struct {
 		policy             string
 		jobs               int    // 4
@@ -77,36 +77,36 @@ func TestRealProcessesDoWhatTheScenarioSays(t *testing.T) {
 			want:   seen{Expired: 2, Started: 6, Overlapping: 2, Taken: 2},
 		},
 		"a preStop hook uses up grace": {
-			policy: "hybrid", supervisor: "grace: 9s, prestop: 4s", deploys: oneDeploy,
-			want: seen{Stops: 4, ByDeploy: 4, Released: 4, Started: 8}, exit: 4.1,
+			policy: "hybrid", supervisor: "grace: 15s, prestop: 4s", deploys: oneDeploy,
+			want: seen{Stops: 4, ByDeploy: 4, Released: 4, Started: 8}, exit: 9.1,
 		},
 		"a preStop hook tells the worker": {
-			policy: "hybrid", supervisor: "grace: 9s, prestop: 4s, prestop_tells: true", deploys: oneDeploy,
-			want: seen{Stops: 4, ByDeploy: 4, Released: 4, Started: 8}, exit: 7.4,
+			policy: "hybrid", supervisor: "grace: 15s, prestop: 4s, prestop_tells: true", deploys: oneDeploy,
+			want: seen{Stops: 4, ByDeploy: 4, Released: 4, Started: 8}, exit: 12.5,
 		},
 		"a preemption comes with notice": {
-			policy: "hybrid", supervisor: "grace: 6s", faults: "at: [{time: 5s, seat: 0, kind: preempt, length: 5s}]",
-			want: seen{Stops: 1, Released: 1, Started: 5}, exit: 3.9,
+			policy: "hybrid", supervisor: "grace: 12s", faults: "at: [{time: 5s, seat: 0, kind: preempt, length: 12s}]",
+			want: seen{Stops: 1, Released: 1, Started: 5}, exit: 9.9,
 		},
 		"the notice is up before the job": {
 			policy: "finish-only", faults: "at: [{time: 5s, seat: 0, kind: preempt, length: 5s}]", lease: "30s",
 			want: seen{Stops: 1, Killed: 1, Started: 4}, exit: 5,
 		},
 		"a preemption hits a node with two processes, and none of those that replace them": {
-			policy: "hybrid", supervisor: "grace: 6s", faults: "at: [{time: 8s, seat: 0, kind: preempt, length: 5s}]", deploys: oneDeploy,
-			want: seen{Stops: 5, ByDeploy: 3, Released: 4, Started: 8}, exit: 4.6,
+			policy: "hybrid", supervisor: "grace: 12s", faults: "at: [{time: 8s, seat: 0, kind: preempt, length: 12s}]", deploys: oneDeploy,
+			want: seen{Stops: 5, ByDeploy: 3, Released: 4, Started: 8}, exit: 9.9,
 		},
 		"an eviction leaves less grace than the worker was told": {
-			policy: "hybrid", faults: "eviction: {every: 60s, grace: 3s}", lease: "30s", seed: 1008, // two of them
-			want: seen{Stops: 2, Killed: 2, Started: 4}, exit: 3,
+			policy: "hybrid", faults: "eviction: {every: 60s, grace: 3s}", lease: "30s", seed: 1008, // two that work and one that does not
+			want: seen{Stops: 3, Killed: 2, Started: 4}, exit: 2,
 		},
 		"two of four are scaled in": {
-			policy: "hybrid", supervisor: "grace: 6s", faults: "scale_in: {every: 13s, workers: 2, back: 3s, victims: random}",
-			want: seen{Stops: 2, Released: 2, Started: 6}, exit: 4.9,
+			policy: "hybrid", supervisor: "grace: 12s", faults: "scale_in: {every: 16s, workers: 2, back: 3s, victims: random}",
+			want: seen{Stops: 2, Released: 2, Started: 6}, exit: 9.9,
 		},
 		"who works on nothing is scaled in, again and again": {
 			policy: "hybrid", supervisor: "grace: 6s", jobs: 3, faults: "scale_in: {every: 6s, workers: 1, back: 1s, victims: idle}",
-			want: seen{Stops: 3, Started: 3},
+			want: seen{Stops: 4, Started: 3},
 		},
 		"a drill kills in the middle of a drain": {
 			policy: "finish-only", supervisor: "grace: 9s", faults: "drill: 100%", deploys: oneDeploy, lease: "30s",
@@ -118,11 +118,11 @@ func TestRealProcessesDoWhatTheScenarioSays(t *testing.T) {
 		},
 		"systemd's SIGCONT ends no pause, and the worker learns too late that its grace runs": {
 			policy: "hybrid", supervisor: "kind: systemd, grace: 7s", faults: pauseAll, deploys: oneDeploy, lease: "30s",
-			want: seen{Stops: 4, Killed: 4, ByDeploy: 4, Started: 4}, exit: 5,
+			want: seen{Stops: 4, Killed: 4, ByDeploy: 4, Started: 4}, exit: 2,
 		},
 		"Nomad's delay uses up no grace": {
-			policy: "hybrid", supervisor: "kind: nomad, grace: 6s, shutdown_delay: 3s", deploys: oneDeploy,
-			want: seen{Stops: 4, ByDeploy: 4, Released: 4, Started: 8}, exit: 4.9,
+			policy: "hybrid", supervisor: "kind: nomad, grace: 12s, shutdown_delay: 3s", deploys: oneDeploy,
+			want: seen{Stops: 4, ByDeploy: 4, Released: 4, Started: 8}, exit: 10,
 		},
 		"Nomad sends SIGINT, and each of those counts": {
 			policy: "hybrid", supervisor: "kind: nomad, grace: 6s, repeat: 500ms", deploys: oneDeploy,
@@ -130,7 +130,7 @@ func TestRealProcessesDoWhatTheScenarioSays(t *testing.T) {
 		},
 		"a job that fails waits in the scenario's time": {
 			policy: "hybrid", work: "2s", fails: "100%", lease: "15s, backoff: {min: 5s, max: 5s}",
-			want: seen{Started: 12},
+			want: seen{Started: 16},
 		},
 		"SIGTERM once more hurries": {
 			policy: "hybrid", supervisor: "kind: heroku, repeat: 3s", deploys: oneDeploy,
@@ -146,8 +146,8 @@ func TestRealProcessesDoWhatTheScenarioSays(t *testing.T) {
 		plan.URL, plan.command = url, quick(t)
 		outcome := begin(t.Context(), plan)
 		checks[name] = func(t *testing.T) {
-			assert.Equal(t, c.want, seenIn(lab), "in the laboratory")
-			assert.InDelta(t, c.exit, exit(lab), 0.1, "in the laboratory")
+			require.Equal(t, c.want, seenIn(lab), "in the laboratory")
+			require.InDelta(t, c.exit, exit(lab), 0.1, "in the laboratory")
 			unlessBusy(t, 3, func(check assert.TestingT) (late time.Duration) {
 				row, account, err := outcome()
 				require.NoError(t, err)
