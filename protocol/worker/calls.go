@@ -44,6 +44,7 @@ func codeOfError(err error) protocol.Code {
 	}
 }
 
+// callGoing says once that this life will stop.
 func (w *Worker) callGoing(incarnation uint64, queue string) {
 	ctx, cancel := w.limited(w.cfg.Reply)
 	defer cancel()

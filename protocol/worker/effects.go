@@ -12,7 +12,8 @@ func (w *Worker) carryOut(e *protocol.Effect) {
 	case protocol.Register:
 		w.register()
 	case protocol.Going:
-		go w.callGoing(w.machine.Incarnation(), w.opt.Queues[e.Queue])
+		incarnation, queue := w.machine.Incarnation(), w.opt.Queues[e.Queue]
+		w.goodbyes.Go(func() { w.callGoing(incarnation, queue) })
 	case protocol.Claim:
 		w.startClaim(*e)
 	case protocol.Withdraw:

@@ -27,6 +27,23 @@ func (w *Worker) leave() {
 	}()
 	w.await(ctx, finished, "an exit hook")
 	w.await(ctx, observed, "an observer")
+	w.sayGoodbye(ctx)
+}
+
+// sayGoodbye waits for the broker to hear that this life stops, for as long as an answer may take:
+// an idle worker has left long before, and its call would end with it.
+func (w *Worker) sayGoodbye(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, duration(w.cfg.Reply))
+	defer cancel()
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
+		w.goodbyes.Wait()
+	}()
+	select {
+	case <-said:
+	case <-ctx.Done():
+	}
 }
 
 // keepLedger leaves the ledger at the broker, if it takes it. Nobody waits for it.

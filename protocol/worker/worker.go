@@ -46,6 +46,9 @@ type Worker struct {
 	work    context.Context // what handlers and undo hooks run under; never done
 	calls   context.Context // of every call of the broker; ends with Run
 	crew    crew.Crew       // who makes calls that come again and again
+
+	goodbyes sync.WaitGroup // calls that say that this life will stop
+
 	hangUp  context.CancelFunc
 	renews  *batcher[Renewal]
 	settles *batcher[Settlement] // without a poster
