@@ -134,6 +134,37 @@ func (s Supervisor) WorkerGrace() protocol.Duration {
 	return min(plan.Kill.Sub(plan.Term), longestTold)
 }
 
+// longestGrace bounds the search for a grace: nobody waits for more.
+const longestGrace = 7 * 24 * protocol.Hour
+
+// ShortestGrace returns the shortest grace in whole seconds that leaves a worker enough, as
+// WorkerGrace counts; ok is false when the supervisor allows none that does. What is enough must
+// not cease to be as more is left.
+func (s Supervisor) ShortestGrace(enough func(left protocol.Duration) bool) (grace protocol.Duration, ok bool) {
+	// After a hook that overruns the grace the kubelet grants two seconds more, so what is left
+	// grows steadily only beyond the hook.
+	low := protocol.Duration(1)
+	if s.Kind == Kubernetes {
+		low += s.PreStop / protocol.Second
+	}
+	high := low + longestGrace/protocol.Second
+	suits := func(seconds protocol.Duration) bool {
+		s.Grace = seconds * protocol.Second
+		return enough(s.WorkerGrace())
+	}
+	if !suits(high) {
+		return 0, false
+	}
+	for low < high {
+		if middle := low + (high-low)/2; suits(middle) {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low * protocol.Second, true
+}
+
 // longestTold is what a worker is told that will never be killed: a year, so that sums of a
 // few such durations are still instants.
 const longestTold = 365 * 24 * protocol.Hour

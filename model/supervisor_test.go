@@ -110,3 +110,25 @@ func TestASupervisorStopsAProcessAsItsDocumentationSays(t *testing.T) {
 		})
 	}
 }
+
+func TestShortestGraceLeavesEnoughAndNoneShorterDoes(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		s    Supervisor
+		need protocol.Duration
+		want protocol.Duration // 0: there is none
+	}{
+		{"all of it is the worker's", Supervisor{Kind: Plain}, 40 * protocol.Second, 40 * protocol.Second},
+		{"rounded up", Supervisor{Kind: Plain}, 1500 * protocol.Millisecond, 2 * protocol.Second},
+		{"a hook uses some", Supervisor{Kind: Kubernetes, PreStop: 20 * protocol.Second}, 40 * protocol.Second, 60 * protocol.Second},
+		{"an overrun is no grace", Supervisor{Kind: Kubernetes, PreStop: 60 * protocol.Second}, 1500 * protocol.Millisecond, 62 * protocol.Second},
+		{"the wait is outside", Supervisor{Kind: Nomad, PreStop: 20 * protocol.Second}, 10 * protocol.Second, 10 * protocol.Second},
+		{"more than the supervisor allows", Supervisor{Kind: Fly}, 301 * protocol.Second, 0},
+		{"nothing changes it", Supervisor{Kind: CloudRun}, 8 * protocol.Second, 1 * protocol.Second},
+		{"and it is not enough", Supervisor{Kind: CloudRun}, 11 * protocol.Second, 0},
+	} {
+		got, ok := c.s.ShortestGrace(func(left protocol.Duration) bool { return left >= c.need })
+		assert.Equal(t, c.want > 0, ok, c.name)
+		assert.Equal(t, c.want, got, c.name)
+	}
+}

@@ -10,6 +10,7 @@
 //	simulate curves [SCENARIO] --lease 30s,1m,...     stall, delay and redone work over a setting, as figures
 //	simulate explore [WORLD]                          small worlds searched completely, in every order
 //	simulate check MANIFEST...                        what in manifests keeps workers from coming to rest
+//	simulate advise --manifest FILE --jobs TRACE      what deploys cost there, what to change, the lines to write
 //	simulate import TRACE                             any job trace as CSV, and what is in it
 //	simulate scenarios [list|show NAME|schema]
 //	simulate guard -- COMMAND                         start a worker and stand by it

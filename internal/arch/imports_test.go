@@ -83,6 +83,10 @@ var table = []row{
 		why: "the lab makes statistics of replications; what they are of is said in plain values",
 	},
 	{
+		pkg: "sim/advice", ours: []string{"model", "model/meter", "protocol", "sim/lab"},
+		why: "it asks the lab about changed worlds; what files say of them, and what to write into them, is said by who asks",
+	},
+	{
 		pkg: "scenarios", ours: []string{"internal/excerpt", "internal/spelling", "model", "model/dist", "protocol", "scenarios/manifest", "scenarios/trace"},
 		others: []string{"go.yaml.in/yaml/v3"},
 		why:    "a scenario is read into plain values of the model; running it is somebody else's",

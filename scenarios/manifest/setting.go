@@ -72,3 +72,25 @@ func (w *Workload) ToldSetting(d time.Duration) string {
 }
 
 func (w *Workload) terraform() bool { return filepath.Ext(w.File) == ".tf" }
+
+// RolloutSettings are the lines by which a deploy adds that many workers before it takes away
+// those, where this manifest can say so; nil where it cannot.
+func (w *Workload) RolloutSettings(r model.Rollout) []string {
+	surge, down := r.MaxSurge, r.MaxUnavailable
+	switch {
+	case w.Kind == "Deployment":
+		return []string{"strategy:", "  type: RollingUpdate", "  rollingUpdate: {maxSurge: " + written(surge) + ", maxUnavailable: " + written(down) + "}"}
+	case w.GraceKey != stopTimeout || w.Kind == "task" || !surge.Percent && surge.Value > 0:
+		return nil
+	case w.terraform():
+		return []string{fmt.Sprintf("deployment_minimum_healthy_percent = %d", 100-down.Value), fmt.Sprintf("deployment_maximum_percent = %d", 100+surge.Value)}
+	}
+	return []string{fmt.Sprintf(`"deploymentConfiguration": {"minimumHealthyPercent": %d, "maximumPercent": %d}`, 100-down.Value, 100+surge.Value)}
+}
+
+func written(v model.IntOrPercent) string {
+	if v.Percent {
+		return fmt.Sprintf("%d%%", v.Value)
+	}
+	return fmt.Sprint(v.Value)
+}

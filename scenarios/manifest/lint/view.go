@@ -3,7 +3,6 @@ package lint
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -97,22 +96,11 @@ func (v *view) room(grace time.Duration) time.Duration {
 	return max(grace-time.Duration(c.Closing(v.kind)), 0)
 }
 
-// longest bounds the search for a grace: nobody waits for more.
-const longest = 7 * 24 * time.Hour
-
 // least is the shortest grace in whole seconds that leaves enough after a hook that takes so long;
 // ok is false when the supervisor allows none that does.
 func (v *view) least(hook time.Duration, enough func(left time.Duration) bool) (d time.Duration, ok bool) {
-	left := func(seconds int) time.Duration {
-		s := v.supervision(hook)
-		s.Grace = protocol.Duration(time.Duration(seconds) * time.Second)
-		return time.Duration(s.WorkerGrace())
-	}
-	// After a hook that overruns the grace the kubelet grants two seconds more, so what is left
-	// grows steadily only beyond the hook.
-	begin := int(hook/time.Second) + 1
-	n := begin + sort.Search(int(longest/time.Second), func(i int) bool { return enough(left(begin + i)) })
-	return time.Duration(n) * time.Second, n < begin+int(longest/time.Second)
+	grace, ok := v.supervision(hook).ShortestGrace(func(left protocol.Duration) bool { return enough(time.Duration(left)) })
+	return time.Duration(grace), ok
 }
 
 // short writes a duration without zero parts.

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// advisable writes a manifest and a trace of two hours, in which jobs of 10 s to 70 s arrive
+// every 4 s: too long for a grace of half a minute.
+func advisable(t *testing.T) (args []string) {
+	dir := t.TempDir()
+	t.Chdir(dir) // the report names the files as they were named
+	require.NoError(t, os.WriteFile("deploy.yaml", []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: render}\nspec:\n  replicas: 12\n"+
+		"  template:\n    spec:\n      terminationGracePeriodSeconds: 30\n      containers: [{name: render}]\n"), 0o644))
+	var b strings.Builder
+	b.WriteString("arrival,duration,kind\n")
+	for i := range 1800 {
+		fmt.Fprintf(&b, "%d,%d,film\n", 4*i, 10+(i*i*7)%61)
+	}
+	require.NoError(t, os.WriteFile("jobs.csv", []byte(b.String()), 0o644))
+	return []string{"advise", "--manifest", "deploy.yaml", "--jobs", "jobs.csv", "--seeds", "5"}
+}
+
+func TestAdviseSaysWhatToWrite(t *testing.T) {
+	home, err := os.Getwd()
+	require.NoError(t, err)
+	out := succeed(t, advisable(t)...)
+	for _, want := range []string{
+		"Today (finish-only)", "Grace: 30 * time.Second}\n", "terminationGracePeriodSeconds: 90", "- {name: QUIESCE_GRACE, value: 90s}",
+		"assumed that the workers claim no more at the stop signal",
+	} {
+		assert.Contains(t, out, want)
+	}
+	_, command, found := strings.Cut(out, "Repeat with\n  simulate ")
+	require.True(t, found)
+	assert.Equal(t, out, succeed(t, strings.Fields(command)...), "the command that is printed gives the same")
+	t.Chdir(home)
+	golden(t, "advise.txt", out)
+}
+
+func TestAdviseForMachines(t *testing.T) {
+	args := append(advisable(t), "--today", "crash-only")
+	out := succeed(t, append(args, "--format", "json")...)
+	var doc struct {
+		Workload string
+		Today    struct{ Policy string }
+		Policies struct {
+			Trials []struct {
+				Change, To, Effect string
+				Difference         map[string]struct {
+					Mean, Lo, Hi *float64
+					Clear        bool
+				}
+			}
+		}
+		Steps []struct {
+			Change string
+			Write  []string
+		}
+		Together map[string]any
+		Seeds    int
+	}
+	require.NoError(t, json.Unmarshal([]byte(out), &doc))
+	assert.Equal(t, "deployment/render", doc.Workload)
+	assert.Equal(t, "crash-only", doc.Today.Policy)
+	assert.Equal(t, 5, doc.Seeds)
+	require.NotEmpty(t, doc.Policies.Trials)
+	assert.Equal(t, "helps", doc.Policies.Trials[0].Effect)
+	stall := doc.Policies.Trials[0].Difference["deploy_stall_seconds_mean"]
+	assert.True(t, stall.Clear)
+	assert.Less(t, *stall.Hi, 0.0)
+	require.NotEmpty(t, doc.Steps)
+	assert.Equal(t, "policy", doc.Steps[0].Change)
+	assert.NotEmpty(t, doc.Steps[0].Write)
+	assert.NotEmpty(t, doc.Together)
+
+	rows, err := csv.NewReader(strings.NewReader(succeed(t, append(args, "--format", "csv")...))).ReadAll()
+	require.NoError(t, err)
+	assert.Equal(t, []string{"stage", "change", "effect", "metric", "unit", "mean", "lo", "hi", "difference", "difference_lo", "difference_hi", "clear"}, rows[0])
+	assert.Equal(t, "today", rows[1][0])
+	assert.Equal(t, "together", rows[len(rows)-1][0])
+}
+
+func TestAWorkerThatIsToldItsGraceDrainsToday(t *testing.T) {
+	args := advisable(t)
+	text, err := os.ReadFile("deploy.yaml")
+	require.NoError(t, err)
+	told := strings.Replace(string(text), "{name: render}]", `{name: render, env: [{name: QUIESCE_GRACE, value: 30s}]}]`, 1)
+	require.NoError(t, os.WriteFile("deploy.yaml", []byte(told), 0o644))
+	out := succeed(t, args...)
+	assert.Contains(t, out, "Today (hybrid)")
+	assert.Contains(t, out, "since the manifest sets QUIESCE_GRACE on line 9")
+}
+
+func TestAdviseRefuses(t *testing.T) {
+	advisable(t)
+	require.NoError(t, os.WriteFile("two.yaml", []byte("services: {a: {image: a}, b: {image: b}}\n"), 0o644))
+	for args, want := range map[string]string{
+		"advise":                        "write simulate advise --manifest FILE --jobs TRACE",
+		"advise --manifest deploy.yaml": "write simulate advise --manifest FILE --jobs TRACE",
+		"advise deploy.yaml":            "takes no argument",
+		"advise --manifest deploy.yaml --jobs none.csv":                "none.csv: does not exist",
+		"advise --manifest none.yaml --jobs jobs.csv":                  "none.yaml",
+		"advise --manifest two.yaml --jobs jobs.csv":                   "choose one: --select service/a",
+		"advise --manifest deploy.yaml --jobs jobs.csv --today hybird": "did you mean hybrid?",
+		"advise --manifest deploy.yaml --jobs jobs.csv --seeds 1":      "write at least --seeds 2",
+		"advise --manifest deploy.yaml --jobs jobs.csv --lease 10ms":   "write at least --lease 1s",
+		"advise --manifest deploy.yaml --jobs jobs.csv --crash often":  "write it like 90s",
+	} {
+		r := invoke(t.Context(), strings.Fields(args)...)
+		assert.Equal(t, exitMisuse, r.status, args)
+		assert.Empty(t, r.stdout, args)
+		assert.Contains(t, r.stderr, want, args)
+	}
+}
