@@ -7,6 +7,7 @@
 //	simulate run SCENARIO --policy P --seed N         one run in full
 //	simulate replay --seed N SCENARIO --policy P      step through it
 //	simulate fleet SCENARIO                           the same with real processes and a real Redis
+//	simulate calibrate SCENARIO                       what real processes and Redis take, as lines of a scenario
 //	simulate curves [SCENARIO] --lease 30s,1m,...     stall, delay and redone work over a setting, as figures
 //	simulate explore [WORLD]                          small worlds searched completely, in every order
 //	simulate check MANIFEST...                        what in manifests keeps workers from coming to rest

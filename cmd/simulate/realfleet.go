@@ -97,19 +97,11 @@ func (a *app) runFleet(cmd *cobra.Command, args []string, c *realFleet) error {
 	if err := checkOut(c.dir, base); err != nil {
 		return err
 	}
-	url := c.redis
-	if url == "" {
-		server, err := local.Start(cmd.Context(), local.Options{})
-		var missing *local.Missing
-		switch {
-		case errors.As(err, &missing):
-			return misuse("no redis-server to run on: %v; or name one that runs, with --redis redis://HOST:6379", missing)
-		case err != nil:
-			return err
-		}
-		defer server.Close() // it kept nothing
-		url = server.URL()
+	url, end, err := c.server(cmd.Context())
+	if err != nil {
+		return err
 	}
+	defer end()
 	results, facts, err := a.runFleets(cmd.Context(), c, s, policies, url)
 	if results == nil || len(results.Seeds) == 0 && err != nil {
 		return err
@@ -122,6 +114,22 @@ func (a *app) runFleet(cmd *cobra.Command, args []string, c *realFleet) error {
 		err = facts.finding()
 	}
 	return err
+}
+
+// server returns the Redis to run on: the one that was named, or one of its own, which end ends.
+func (c *realFleet) server(ctx context.Context) (url string, end func(), err error) {
+	if c.redis != "" {
+		return c.redis, func() {}, nil
+	}
+	server, err := local.Start(ctx, local.Options{})
+	var missing *local.Missing
+	switch {
+	case errors.As(err, &missing):
+		return "", nil, misuse("no redis-server to run on: %v; or name one that runs, with --redis redis://HOST:6379", missing)
+	case err != nil:
+		return "", nil, err
+	}
+	return server.URL(), func() { _ = server.Close() }, nil // it kept nothing
 }
 
 // columns returns the policies to run, and for those of the scenario that real processes

@@ -53,7 +53,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(a.compareCommand(), a.mergeCommand(), a.runCommand(), a.replayCommand(), a.fleetCommand(), a.curvesCommand(), a.exploreCommand(), a.huntCommand(), a.selftestCommand(), a.explainCommand(), a.importCommand(), a.checkCommand(), a.adviseCommand(), a.scenariosCommand(), a.guardCommand(), a.versionCommand())
+	root.AddCommand(a.compareCommand(), a.mergeCommand(), a.runCommand(), a.replayCommand(), a.fleetCommand(), a.calibrateCommand(), a.curvesCommand(), a.exploreCommand(), a.huntCommand(), a.selftestCommand(), a.explainCommand(), a.importCommand(), a.checkCommand(), a.adviseCommand(), a.scenariosCommand(), a.guardCommand(), a.versionCommand())
 	return root
 }
 

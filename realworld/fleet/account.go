@@ -42,6 +42,8 @@ type Account struct {
 	// Late is the longest, in real time, that a process came up or the supervisor acted after
 	// the scenario says: when it is long the machine was too busy to play it.
 	Late time.Duration
+
+	Times Times // what the laboratory is told, and took itself here
 }
 
 // Broken says which promise did not hold, or nothing.
@@ -552,4 +554,5 @@ func (a *Account) Add(o *Account) {
 	a.Withdrawn += o.Withdrawn
 	a.Unheard += o.Unheard
 	a.Late = max(a.Late, o.Late)
+	a.Times.add(&o.Times)
 }

@@ -13,6 +13,7 @@ type factKind string
 
 // Facts. A process reports each before it acts on it.
 const (
+	factOpen    factKind = "open"    // all is ready to run, and waits until it may
 	factUp      factKind = "up"      // signals are heard from here on
 	factReady   factKind = "ready"   // it claims
 	factGranted factKind = "granted" // a claim has arrived

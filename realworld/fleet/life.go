@@ -36,6 +36,7 @@ type life struct {
 	stdin  io.WriteCloser
 	stderr tail
 
+	created   protocol.Instant
 	due       protocol.Instant // when it was to begin to run
 	up, ready bool
 	stopping  bool // chosen to be stopped; not counted as part of the fleet any more
@@ -44,6 +45,7 @@ type life struct {
 	sent      ending           // why it was sent SIGKILL, if it was
 	ended     ending
 	endAt     protocol.Instant // when it worked last
+	reapedAt  protocol.Instant // when there was no process any more; 0 while there is
 	endCause  meter.Cause
 	goingAt   protocol.Instant // when it told the broker that it would stop
 	paused    bool

@@ -106,6 +106,7 @@ func (s *supervisor) carryOut(ctx context.Context) (*meter.Row, *Account, error)
 		return nil, nil, err
 	}
 	b := newLedger(s, jobs)
+	b.account.Times = b.times()
 	for i, st := range b.jobs {
 		info, ok, err := s.jobs.queue.Job(ctx, jobs[i].key)
 		if err != nil {

@@ -145,7 +145,8 @@ func (s *supervisor) beginLife(seat int32, generation uint32) {
 	s.recount(l)
 	c := s.configs[min(generation, 1)]
 	c.Origin, c.Namespace, c.Seat, c.Generation = s.origin, s.namespace, seat, generation
-	l.due = s.clock.Now().Add(s.plan.Chance.Start(seat, l.number))
+	l.created = s.clock.Now()
+	l.due = l.created.Add(s.plan.Chance.Start(seat, l.number))
 	c.Up = l.due
 	if err := l.spawn(&c, s.command, s.reports); err != nil {
 		s.failed = err
@@ -199,6 +200,7 @@ func (s *supervisor) hear(l *life, f *fact) {
 // reaped takes in that a process has ended.
 func (s *supervisor) reaped(l *life, state *os.ProcessState) {
 	now := s.clock.Now()
+	l.reapedAt = now
 	if n := len(l.facts); n > 0 {
 		l.endAt = max(l.endAt, l.facts[n-1].At) // what SIGKILL did not reach at once
 	}

@@ -140,6 +140,7 @@ func live(text string, fates Fates) (status int, err error) {
 	if err != nil {
 		return protocol.ExitRefused, err
 	}
+	p.sink.put(fact{Kind: factOpen, At: p.clock.Now()})
 	p.clock.sleep(c.Up)
 	stops.Signals()
 	p.sink.put(fact{Kind: factUp, At: p.clock.Now()})

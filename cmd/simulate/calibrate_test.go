@@ -1,0 +1,97 @@
+//go:build unix
+
+package main
+
+import (
+	"encoding/json"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/dist"
+	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/realworld/fleet"
+	"github.com/quiesce/quiesce/scenarios"
+)
+
+// hundred are a hundred lengths, from so many microseconds on.
+func hundred(from int) (all []time.Duration) {
+	for i := range 100 {
+		all = append(all, time.Duration(from+i)*time.Microsecond)
+	}
+	return all
+}
+
+func TestWhatWasMeasuredIsALineOfAScenario(t *testing.T) {
+	all := measuredOf(&fleet.Times{RoundTrip: hundred(1001), Start: hundred(20_001), Exit: []time.Duration{time.Millisecond}})
+	assert.Equal(t, measured{"latency", all[0].about, 100, 525 * time.Microsecond, 550 * time.Microsecond, "latency: {p50: 525µs, p99: 550µs} # in network, in faults"}, all[0], "half of the way there and back")
+	assert.Equal(t, "start: {p50: 20.05ms, p99: 20.099ms} # in fleet", all[1].line)
+	assert.Equal(t, "1ms", all[2].law(), "where all are alike it is a constant")
+	assert.Zero(t, all[3].n)
+	assert.Empty(t, all[3].line)
+
+	sc, err := scenarios.Parse("pasted", []byte("duration: 1h\nfleet:\n  workers: 1\n  "+all[1].line+"\nfaults:\n  network:\n    "+all[0].line+"\njobs: {a: {arrivals: {every: 1m}, duration: 1s}}\n"))
+	require.NoError(t, err, "the loader takes what is printed")
+	assert.InDelta(t, 20_050_000, sc.Fleet.Start.Sample(1<<63), 1000)
+	assert.InDelta(t, 525_000, sc.Faults.Network.Latency.Sample(1<<63), 100)
+}
+
+// At ten times the speed what the machine took counts ten times; a start that the scenario gives and
+// that is longer than a process needs here stays.
+func TestTheLabIsToldWhatWasMeasuredInTheScenariosTime(t *testing.T) {
+	long, err := dist.Constant(int64(2 * protocol.Second))
+	require.NoError(t, err)
+	short, err := dist.Constant(int64(protocol.Millisecond))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		start *dist.Table
+		want  int64
+	}{{long, long.Max()}, {short, int64(200_500 * protocol.Microsecond)}} {
+		s := &model.Scenario{Fleet: model.Fleet{Start: c.start}, Faults: model.Faults{Network: model.Network{Latency: short}}}
+		r := &calibration{scene: &scene{Scenario: s}, speed: 10, measured: measuredOf(&fleet.Times{RoundTrip: hundred(1001), Start: hundred(20_001)})}
+		told, err := r.told()
+		require.NoError(t, err)
+		assert.InDelta(t, 5_250_000, told.Faults.Network.Latency.Sample(1<<63), 1000)
+		assert.InDelta(t, c.want, told.Fleet.Start.Sample(1<<63), 1000)
+		assert.Equal(t, short, s.Faults.Network.Latency, "the scenario stays as it is")
+	}
+}
+
+func TestCalibrateRefuses(t *testing.T) {
+	r := invoke(t.Context(), "calibrate")
+	assert.Equal(t, exitMisuse, r.status)
+	assert.Contains(t, r.stderr, "name a scenario")
+	t.Setenv("PATH", "")
+	r = invoke(t.Context(), "calibrate", "small-fleet")
+	assert.Equal(t, exitMisuse, r.status)
+	assert.Empty(t, r.stdout)
+	assert.Contains(t, r.stderr, "redis-server is not installed")
+	assert.Contains(t, r.stderr, "--redis redis://HOST:6379")
+}
+
+func TestCalibrateMeasuresRealProcesses(t *testing.T) {
+	if _, err := exec.LookPath("redis-server"); err != nil {
+		t.Skip("redis-server is not installed; apt-get install redis-server")
+	}
+	var doc struct {
+		Measured map[string]struct {
+			N        int
+			P50, P99 *float64
+		}
+		Lines   []string
+		Metrics map[string]struct{ Fleet, Lab, Lab_told *float64 }
+	}
+	require.NoError(t, json.Unmarshal([]byte(succeed(t, "calibrate", "testdata/brief.yaml", "--policy", "release-now", "--format", "json")), &doc))
+	for _, name := range []string{"latency", "start", "exit", "hand_off", "overrun"} {
+		m := doc.Measured[name]
+		assert.Positive(t, m.N, name)
+		require.NotNil(t, m.P50, name)
+		assert.LessOrEqual(t, *m.P50, *m.P99, name)
+	}
+	assert.Len(t, doc.Lines, 2)
+	assert.Contains(t, doc.Metrics, "rollout_seconds")
+}
