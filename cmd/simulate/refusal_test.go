@@ -22,7 +22,7 @@ func TestRefusals(t *testing.T) {
 		name, args, says string
 	}{
 		{"misspelt command", "comapre", "did you mean compare?"},
-		{"unknown command", "frobnicate", "use one of compare, curves, explain, explore, fleet, guard, hunt, import, merge, replay, run, scenarios, selftest, version"},
+		{"unknown command", "frobnicate", "use one of advise, calibrate, check, compare, curves, explain, explore, fleet, guard, hunt, import, merge, replay, run, scenarios, selftest, version"},
 		{"misspelt subcommand", "scenarios lsit", "did you mean list?"},
 		{"misspelt flag", "compare --sedes 3", "did you mean --seeds?"},
 		{"short flag", "compare -n 3", "flags have long names"},
@@ -52,7 +52,7 @@ func TestRefusals(t *testing.T) {
 		{"scenario and trace", "compare rolling-wave --jobs x.csv", "give either the scenario or the files"},
 		{"select without manifest", "compare --select Deployment/web", "add --manifest FILE"},
 		{"select with jobs only", "compare --jobs x.csv --select Deployment/web", "add --manifest FILE"},
-		{"empty jobs", "compare --jobs=", "need the name of a file"},
+		{"empty jobs", "compare --jobs=", "is empty; name a file"},
 		{"missing trace", "compare --jobs no-such-file.csv", "no-such-file.csv"},
 		{"map of nothing", "compare --jobs x.csv --map arival=a", `"arival" is nothing a job has`},
 		{"map without a length", "run --jobs x.csv --map arrival=a", "--map arrival=a: does not say how long jobs run; add duration=COLUMN"},
@@ -63,7 +63,7 @@ func TestRefusals(t *testing.T) {
 		{"import of a folder", "import testdata", "testdata: is a directory"},
 		{"import of a scenario", "import " + tiny, tiny + ":1:1: header has no column arrival"},
 		{"import into a folder", "import x.csv --out testdata", "name a file in it, for example --out testdata/jobs.csv"},
-		{"import into nothing", "import x.csv --out=", "needs the name of a file"},
+		{"import into nothing", "import x.csv --out=", "is empty; name a file"},
 		{"import below a file", "import testdata/jobs.json --out " + file + "/jobs.csv", "is not a folder; name a folder to write into"},
 		{"import with a bad row", "import testdata/bad-jobs.json", `testdata/bad-jobs.json:2:57: end "2024-11-15T16:57:40Z" is before arrival`},
 		{"import as CSV", "import testdata/jobs.json --format csv", "use one of table, json"},
