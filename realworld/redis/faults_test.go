@@ -130,8 +130,10 @@ func TestConnectionsCutDuringADrainLoseNothing(t *testing.T) {
 	cutting, done := context.WithCancel(t.Context())
 	go func() {
 		for cutting.Err() == nil {
-			p.Cut()
+			p.Hush() // so that answers are lost, and not only calls that had not begun
 			time.Sleep(3 * time.Millisecond)
+			p.Cut()
+			p.Speak()
 		}
 	}()
 	time.AfterFunc(100*time.Millisecond, done) // then the network is well again
