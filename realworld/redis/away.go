@@ -39,8 +39,12 @@ func silent(err error) bool {
 	return false
 }
 
-// misses takes in that a call to a partition failed, one of several or of one.
+// misses takes in that a call to a partition of several failed. One that was cancelled says
+// nothing about it.
 func (p *partition) misses(err error) {
+	if errors.Is(err, context.Canceled) || p.queue.broker.way.over.Err() != nil {
+		return
+	}
 	log := p.queue.broker.opt.Logger
 	a := &p.absence
 	a.mu.Lock()

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -119,10 +121,25 @@ func (s *subject) settled() int {
 		claiming, parked := s.claiming, len(s.parked)
 		s.mu.Unlock()
 		if claiming == parked {
+			s.blocked(parked)
 			return parked
 		}
 		if time.Now().After(end) {
 			s.t.Fatalf("%d claims are under way, of which %d wait", claiming, parked)
+		}
+	}
+}
+
+// blocked waits a moment until the server knows of so many that wait: whose pop arrives first is
+// woken first. Some that have waited in vain keep away from it for a while.
+func (s *subject) blocked(n int) {
+	for end := time.Now().Add(50 * time.Millisecond); n > 0 && time.Now().Before(end); {
+		info, err := s.admin.Do(s.ctx, s.admin.B().Info().Section("clients").Build()).ToString()
+		require.NoError(s.t, err)
+		_, rest, _ := strings.Cut(info, "blocked_clients:")
+		count, _, _ := strings.Cut(rest, "\r")
+		if have, err := strconv.Atoi(count); err != nil || have >= n {
+			return
 		}
 	}
 }

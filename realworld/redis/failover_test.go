@@ -101,6 +101,7 @@ func TestAReplicaTakesOver(t *testing.T) {
 
 	primary.Kill()
 	p.Lead(replica.Socket())
+	f.reconnect()
 	st := reached(t, func() (Stats, error) { return f.q.Stats(t.Context()) })
 	assert.Equal(t, []int{2, 2, 4}, []int{st.Ready, st.Claimed, st.Total.Enqueued}, "the newest writes are gone")
 	codes := reached(t, func() ([]protocol.Code, error) {
