@@ -14,8 +14,8 @@ HUNTTIME ?= 5m
 RACE ?= $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 # packages that have no goroutines, which internal/arch sees to: nothing can race there
 PURE = internal/deviation model model/dist protocol sim sim/agenda sim/explore sim/invariant
-# what is tested without the race detector, which makes it five to ten times as slow: those, and what runs whole commands
-CALM = $(addprefix ./,$(PURE) cmd/simulate examples/...)
+# what is tested without the race detector, which makes it five to ten times as slow: those, and what runs worlds or commands by the thousand
+CALM = $(addprefix ./,$(PURE) sim/hunt cmd/simulate examples/...)
 # run as it is, so that its dependencies are not ours
 STATICCHECK ?= go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
@@ -34,7 +34,7 @@ tools: ## Install redis-server where that is possible; tests that need it say so
 
 test: tools lint ## What CI runs: lint, and every test, with the race detector where anything can race
 	go test $(RACE) -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(CALM))")
-	go test $(RACE) -run 'AnyNumberOfLanes|Stopped|Progress' ./sim/explore ./cmd/simulate # what has goroutines of its own
+	go test $(RACE) -run 'AnyNumberOfLanes|WhateverTheCores|Stopped' ./sim/explore ./sim/hunt ./cmd/simulate # their goroutines
 	go test $(CALM)
 
 lint: ## gofmt, vet and staticcheck
