@@ -232,3 +232,38 @@ func TestACopyKnowsTheEstimates(t *testing.T) {
 	s.do(Estimate(plainKind, 3, 8))
 	require.EqualValues(t, 7, c.buckets[3], "it is a copy, and goes its own way")
 }
+
+// A job beyond what was asked for goes back as it came: nobody is to blame for it.
+func TestASurplusIsReleasedUnblamed(t *testing.T) {
+	s := newStage(1, nil).serve().grant(1, plainKind).grantTwo()
+	e := s.first(Settle)
+	require.NotNil(t, e)
+	require.Equal(t, Release, e.Verb)
+	require.EqualValues(t, NoSlot, e.Slot)
+}
+
+// Rule 5: a policy that does not heed the supervisor's budget heeds no later word of it, either.
+func TestADrainWithoutADeadlineIsNotBroughtNearer(t *testing.T) {
+	s := newStage(1, func(c *Config) { c.Policy.Deadline = NoDeadline }).serve().grant(1, plainKind)
+	s.do(StopFrom(FromNotice, Never), StopFrom(FromSupervisor, s.now.Add(Second)))
+	require.Equal(t, Never, s.m.KillAt())
+}
+
+// A settling that was hard to get through does not slow the next one down.
+func TestBackoffOfSettlingBeginsAnew(t *testing.T) {
+	s := newStage(1, nil).serve().grant(1, plainKind).do(Returned(0, ReturnedNil, true))
+	for range 6 {
+		require.True(t, s.until(settleRound, NoSlot))
+		s.do(Event{})
+	}
+	s.do(Settled(0, 1, 10, OK)).tick() // the round that was still to come, with nothing to repeat
+	s.grant(2, plainKind).do(Returned(0, ReturnedNil, true))
+	gaps := []Duration{}
+	for range 3 {
+		at := s.now
+		require.True(t, s.until(settleRound, NoSlot))
+		gaps = append(gaps, s.now.Sub(at))
+		s.do(Event{})
+	}
+	require.Equal(t, []Duration{s.cfg.Retry.Min, 2 * s.cfg.Retry.Min, 4 * s.cfg.Retry.Min}, gaps)
+}
