@@ -61,11 +61,15 @@ func start(c *Cmd) (*child, error) {
 		return nil, fmt.Errorf("start the shim of %s: %w", c.Path, err)
 	}
 	reportsIn.Close() // the shim has it alone now, so that its end is seen
-	var first report
-	err = ch.reports.Decode(&first)
+	var before, first report
+	if err = ch.reports.Decode(&before); err == nil {
+		err = ch.reports.Decode(&first)
+	}
+	ch.cgroup = before.Cgroup
 	switch {
 	case err != nil:
-		err = fmt.Errorf("the shim of %s ended before it started anything: %w", c.Path, err)
+		killCgroup(ch.cgroup) // it may have got as far as the child, which has died with it
+		err = fmt.Errorf("the shim of %s ended before it said that it had started it: %w", c.Path, err)
 	case first.Errno != 0:
 		err = &os.PathError{Op: "start", Path: c.Path, Err: syscall.Errno(first.Errno)}
 	case first.Error != "":
@@ -74,9 +78,10 @@ func start(c *Cmd) (*child, error) {
 	if err != nil {
 		ch.close()
 		_ = shim.Wait()
+		removeCgroup(ch.cgroup)
 		return nil, err
 	}
-	ch.pid, ch.cgroup = first.PID, first.Cgroup
+	ch.pid = first.PID
 	return ch, nil
 }
 

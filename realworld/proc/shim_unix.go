@@ -41,6 +41,8 @@ func runShim(args []string) int {
 	orders := os.NewFile(fdOrders, "orders")
 
 	group := newCgroup()
+	// Before there is anybody in it: who kills this process now leaves the rest to the worker.
+	_ = reports.Encode(report{Cgroup: group.path()})
 	t, err := tree.Start(tree.Spec{
 		Path: args[1], Args: args[2:], Env: os.Environ(), Files: []*os.File{os.Stdin, os.Stdout, os.Stderr},
 		Orphaned: syscall.SIGKILL, Cgroup: group.dir(),
@@ -53,7 +55,7 @@ func runShim(args []string) int {
 		return 0
 	}
 	letGo()
-	_ = reports.Encode(report{PID: t.PID(), Cgroup: group.path()})
+	_ = reports.Encode(report{PID: t.PID()})
 	go func() {
 		order := make([]byte, 1)
 		for {

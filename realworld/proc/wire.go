@@ -6,7 +6,7 @@ const shimName = "quiesce-shim"
 // Descriptors of a shim beyond the child's own three. Those that it only holds follow.
 const (
 	fdOrders  = 3 // from the worker: bytes; the end of it is the worker's
-	fdReports = 4 // to the worker: a report in JSON at the start and one at the end
+	fdReports = 4 // to the worker: a report in JSON before the start, one after it and one at the end
 	fdHeld    = 5
 )
 
@@ -18,10 +18,11 @@ const (
 
 // report is what a shim tells.
 type report struct {
-	PID    int    `json:"pid,omitempty"`    // the child was started
-	Cgroup string `json:"cgroup,omitempty"` // the folder of its control group, if it has one
-	Errno  int    `json:"errno,omitempty"`  // it could not be started
-	Error  string `json:"error,omitempty"`
+	Cgroup string `json:"cgroup,omitempty"` // the folder of the child's control group, if it will have one
+
+	PID   int    `json:"pid,omitempty"`   // the child was started
+	Errno int    `json:"errno,omitempty"` // it could not be started
+	Error string `json:"error,omitempty"`
 
 	Ended  bool   `json:"ended,omitempty"` // everything is gone
 	Status int    `json:"status,omitempty"`
