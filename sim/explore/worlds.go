@@ -69,7 +69,7 @@ func Worlds() []World {
 		}),
 		world("distrust", "two renewals that fail, and a handler that takes a while to notice", func(w *World) {
 			w.Lease, w.Heartbeat, w.Gap, w.Errors, w.Grace = 7, 2, 1, 2, 7
-			w.Returns = Yields | Fails | Tidy
+			w.Returns = Yields | Fails | Tidy | Loose
 		}),
 		world("reconnects", "a connection that is lost and made anew, and claims that are verified between heartbeats", func(w *World) {
 			w.Lease, w.Heartbeat, w.Retry, w.Grace, w.Boots, w.Losses = 6, 4, 1, 6, true, 1
@@ -109,6 +109,11 @@ func Worlds() []World {
 		}),
 		world("pause", "a process that sleeps beyond its lease while another takes the job", func(w *World) {
 			w.Workers, w.Pauses, w.Pause, w.Stops, w.Scripts = 2, 1, 5, 1, [][]Nudge{{Term}}
+			w.Lease = 3
+		}),
+		world("lost-and-told", "a claim that is lost in a pause, while its handler saves progress and the worker is stopped in a hurry", func(w *World) {
+			w.Pauses, w.Pause, w.PauseWhole, w.Prompt = 1, 5, true, true
+			w.Saves, w.Stops, w.Scripts, w.Grace = true, 1, [][]Nudge{{Term, Term}}, 6
 			w.Lease = 3
 		}),
 		world("zombie", "two slots, and a job that comes back to the process in which it still runs", func(w *World) {
