@@ -24,8 +24,9 @@ func (c *Checker) settles(seat int32, p *process, e *protocol.Effect) {
 	if c.must(UndoBeforeRelease, !s.undoes || e.Verb == protocol.Quarantine) {
 		c.breaks(UndoBeforeRelease, e.Job, seat, "worker %d settled job %d (%v) while its undo ran", seat, e.Job, e.Verb)
 	}
-	if e.Verb == protocol.Quarantine && c.must(NoJobLost, s.undoes || s.failedAll || s.offered) {
-		c.breaks(NoJobLost, e.Job, seat, "worker %d parked job %d although its undo had not failed", seat, e.Job)
+	late := s.undone && c.now >= s.until // undo that ends at the very instant at which it is given up, too
+	if e.Verb == protocol.Quarantine && c.must(NoJobLost, s.undoes || s.failedAll || s.offered || late) {
+		c.breaks(NoJobLost, e.Job, seat, "worker %d parked job %d although its undo had neither failed nor been late", seat, e.Job)
 	}
 	if e.Verb == protocol.Ack && s.told && !s.offered && c.must(LateAcksCounted, c.sent&sentCountLate != 0) {
 		c.breaks(LateAcksCounted, e.Job, seat, "worker %d acked job %d, whose handler finished after its cancel, and counted nothing", seat, e.Job)
