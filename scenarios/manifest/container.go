@@ -54,7 +54,9 @@ func (r *reader) container(w *Workload, node *yaml.Node, name string) {
 	}
 }
 
-var signalName = regexp.MustCompile(`^SIG[A-Z0-9]+([+-][0-9]+)?$`)
+// signalName matches the signals of Linux, signal(7).
+var signalName = regexp.MustCompile(`^SIG(HUP|INT|QUIT|ILL|TRAP|ABRT|IOT|BUS|FPE|KILL|USR[12]|SEGV|PIPE|ALRM|TERM|STKFLT|CHLD|CLD|CONT|STOP|TSTP|TTIN|TTOU|` +
+	`URG|XCPU|XFSZ|VTALRM|PROF|WINCH|IO|POLL|PWR|SYS|RTMIN(\+[0-9]+)?|RTMAX(-[0-9]+)?)$`)
 
 func (r *reader) stopSignal(w *Workload, lifecycle *yaml.Node, name string) {
 	signal := r.text(lifecycle, "stopSignal")

@@ -133,10 +133,14 @@ func (s *source) noWorkload(docs []document) error {
 	lines := make(map[string][]string)
 	var order []string
 	for _, doc := range docs {
-		if lines[doc.kind] == nil {
-			order = append(order, doc.kind)
+		name := doc.kind
+		if _, namesake := kinds[name]; namesake && doc.apiVersion != "" {
+			name = doc.apiVersion + " " + name
 		}
-		lines[doc.kind] = append(lines[doc.kind], fmt.Sprint(doc.line))
+		if lines[name] == nil {
+			order = append(order, name)
+		}
+		lines[name] = append(lines[name], fmt.Sprint(doc.line))
 	}
 	var found []string
 	for _, name := range order {

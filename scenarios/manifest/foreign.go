@@ -14,7 +14,7 @@ func (s *source) stranger(roots []*yaml.Node) error {
 			return s.keyless(root)
 		}
 	}
-	return s.nothing("holds no Kubernetes object", "name a file with a Deployment or StatefulSet")
+	return s.nothing("holds nothing that is read here", nameAnother)
 }
 
 // keyless is for mappings without a kind: parts of charts and kustomizations, or a manifest that
@@ -29,6 +29,11 @@ func (s *source) keyless(root *yaml.Node) error {
 			"render the chart and name the result: helm template . > rendered.yaml")
 	case r.child(root, "resources") != nil && strings.HasPrefix(filepath.Base(s.file), "kustomization"):
 		return s.nothing("is a kustomization", "build it first: kubectl kustomize . > rendered.yaml")
+	case r.child(root, "include") != nil:
+		return s.nothing("is a Compose file whose services stand in others", renderCompose)
+	case r.child(r.child(root, "template"), "containers") != nil:
+		return s.nothing("looks like what version 2 of the Cloud Run API writes, and version 1 is read",
+			"export it: gcloud run services describe NAME --format export > service.yaml")
 	}
 	return s.nothing("has no kind and no apiVersion, so it is not a manifest; it looks like a values file of a Helm chart",
 		"render the chart and name the result: helm template . -f "+s.file+" > rendered.yaml")

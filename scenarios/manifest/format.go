@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"fmt"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -22,7 +23,7 @@ type textFormat struct {
 var textFormats = []textFormat{
 	{regexp.MustCompile(`\.service$`), regexp.MustCompile(`(?m)^\[(Unit|Service|Install)\]\s*$`), (*source).systemd},
 	{regexp.MustCompile(`^supervisord?\.conf$`), regexp.MustCompile(`(?m)^\[(supervisord|program:[^\]]+)\]\s*$`), (*source).supervisord},
-	{regexp.MustCompile(`^fly(\..*)?\.toml$`), regexp.MustCompile(`(?m)^(kill_signal|kill_timeout|primary_region)\s*=`), (*source).fly},
+	{regexp.MustCompile(`^fly([.-].*)?\.toml$`), regexp.MustCompile(`(?m)^(kill_signal|kill_timeout|primary_region)\s*=`), (*source).fly},
 	{regexp.MustCompile(`\.nomad(\.hcl)?$`), regexp.MustCompile(`(?m)^job\s+("[^"]*"|\[\[.*\]\])\s*\{`), (*source).nomad},
 	{regexp.MustCompile(`\.tf$`), regexp.MustCompile(`(?m)^((resource|data|module|variable|provider)\s+"[^"]+"|locals|terraform)[^:]*\{`), (*source).terraform},
 	{regexp.MustCompile(`^Procfile(\..*)?$`), regexp.MustCompile(`(?m)^(web|worker): \S+ \S`), (*source).procfile},
@@ -53,9 +54,12 @@ func (s *source) textFormat() *textFormat {
 // yamlFormat returns the workloads of a YAML or JSON file that is no Kubernetes manifest but
 // another format that is known by its top-level keys; ok is false for none of them.
 func (s *source) yamlFormat(roots []*yaml.Node) (docs []document, ok bool, err error) {
-	for _, root := range roots {
+	for i, root := range roots {
 		root = resolve(root)
 		r := &reader{src: &source{file: s.file}}
+		if r.child(root, "apiVersion") != nil && r.child(root, "kind") != nil {
+			continue // whatever keys a Kubernetes object has besides
+		}
 		if root.Kind == yaml.SequenceNode && len(root.Content) > 0 && r.child(resolve(root.Content[0]), "image") != nil {
 			docs, err = s.ecsContainers(root)
 			return docs, true, err
@@ -82,9 +86,29 @@ func (s *source) yamlFormat(roots []*yaml.Node) (docs []document, ok bool, err e
 		default:
 			continue
 		}
+		if err == nil {
+			err = s.alone(roots, i)
+		}
 		return docs, true, err
 	}
 	return nil, false, nil
+}
+
+// alone refuses a second document beside the one that is read: Compose merges them, and what the
+// others do with it nobody has written down.
+func (s *source) alone(roots []*yaml.Node, read int) error {
+	if len(roots) == 1 {
+		return nil
+	}
+	other := roots[1]
+	if read > 0 {
+		other = roots[0]
+	}
+	remedy := s.renderer
+	if remedy == "" {
+		remedy = "put each document into a file of its own"
+	}
+	return s.at(other.Line, other.Column, "", fmt.Sprintf("is one of %d documents in this file, and only one can be read", len(roots)), remedy)
 }
 
 // begin makes a workload with what its supervisor does unless the manifest says otherwise.

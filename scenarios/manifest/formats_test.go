@@ -149,7 +149,7 @@ func TestOtherFormatsRefuseWhatTheyCannotKnow(t *testing.T) {
 		message      string
 	}{
 		"Compose: a number without a unit":      {"compose.yaml", "services:\n  w: {image: x, stop_grace_period: 30}\n", 2, 36, "stop_grace_period 30 has no unit; write 30s"},
-		"Compose: a variable":                   {"compose.yaml", "services:\n  w: {image: x, stop_grace_period: \"${G:-30s}\"}\n", 2, 37, "stop_grace_period holds a variable for envsubst, ${G:-30s}\"}; let Compose fill it in first: docker compose config > rendered.yaml"},
+		"Compose: a variable":                   {"compose.yaml", "services:\n  w: {image: x, stop_grace_period: \"${G:-30s}\"}\n", 2, 37, "stop_grace_period holds a variable for envsubst, ${G:-30s}; let Compose fill it in first: docker compose config > rendered.yaml"},
 		"Compose: settings from elsewhere":      {"compose.yaml", "services:\n  w: {extends: {file: b.yaml, service: x}}\n", 2, 16, "extends takes settings from another service or file; let Compose fill it in first: docker compose config > rendered.yaml"},
 		"Compose: a signal that is none":        {"compose.yaml", "services:\n  w: {image: x, stop_signal: \"now!\"}\n", 2, 30, `stop_signal "now!" is not a signal; write a name such as SIGTERM`},
 		"systemd: a time span that is none":     {"w.service", "[Service]\nTimeoutStopSec=soon\n", 2, 16, `TimeoutStopSec "soon" is not a time span; write one such as 90, 2min 30s or infinity`},
@@ -158,7 +158,7 @@ func TestOtherFormatsRefuseWhatTheyCannotKnow(t *testing.T) {
 		"systemd: a unit without a service":     {"w.service", "[Unit]\nDescription=x\n", 0, 0, "has no [Service] section, so it starts and stops no process; name the .service unit"},
 		"systemd: no setting":                   {"w.service", "[Service]\nTimeoutStopSec 30\n", 2, 1, "is neither a section nor key=value; write key=value"},
 		"ECS: a time in quotes":                 {"t.json", "[{\"image\": \"x\", \"name\": \"w\",\n\"stopTimeout\": \"30\"}]", 2, 16, `stopTimeout "30" is not a whole number of seconds; write 30 without quotes`},
-		"ECS: a template field":                 {"t.json", "[{\"image\": \"x\", \"name\": \"w\",\n\"stopTimeout\": \"${t}\"}]", 2, 17, `stopTimeout holds a variable for envsubst, ${t}"}]; fill it in first, for example: envsubst < task.json.tpl > task.json`},
+		"ECS: a template field":                 {"t.json", "[{\"image\": \"x\", \"name\": \"w\",\n\"stopTimeout\": \"${t}\"}]", 2, 17, `stopTimeout holds a variable for envsubst, ${t}; fill it in first, for example: envsubst < task.json.tpl > task.json`},
 		"Terraform: a grace that is worked out": {"w.tf", "resource \"aws_ecs_task_definition\" \"t\" {\n  container_definitions = jsonencode([{ name = \"w\", stopTimeout = var.t }])\n}\n", 2, 67, "stopTimeout is an expression, var.t; let Terraform work it out: terraform show -json, or aws ecs describe-task-definition once it is applied"},
 		"Terraform: containers from a file":     {"w.tf", "resource \"aws_ecs_task_definition\" \"t\" {\n  container_definitions = templatefile(\"a\", {})\n}\n", 2, 27, "container_definitions is not a plain jsonencode([ … ]); let Terraform work it out: terraform show -json, or aws ecs describe-task-definition once it is applied"},
 		"Terraform: nothing of ECS":             {"w.tf", "locals {\n  a = 1\n}\n", 0, 0, "is a Terraform file without aws_ecs_service and aws_ecs_task_definition, the only resources that are read; name the file that has them, or the manifest that they deploy"},

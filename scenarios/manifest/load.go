@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -107,11 +108,29 @@ func ReadFile(path string) ([]byte, error) {
 		return nil, refuse("cannot be opened: "+reason(err), "")
 	}
 	defer f.Close()
+	if dropIn := firstDropIn(path); dropIn != "" {
+		return nil, refuse("is changed by "+dropIn+", and drop-ins are not followed",
+			fmt.Sprintf("put them into one file: cat %s %s.d/*.conf > whole.service", path, path))
+	}
 	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil {
 		return nil, refuse("cannot be read: "+reason(err), "")
 	}
 	return data, nil
+}
+
+// firstDropIn is the first file that systemd would read after the unit at path, or empty.
+func firstDropIn(path string) string {
+	if filepath.Ext(path) != ".service" {
+		return ""
+	}
+	entries, _ := os.ReadDir(path + ".d") // There rarely is such a folder.
+	for _, entry := range entries {
+		if filepath.Ext(entry.Name()) == ".conf" {
+			return filepath.Join(path+".d", entry.Name())
+		}
+	}
+	return ""
 }
 
 // reason leaves the path out of a file error; the caller has named it already.

@@ -5,9 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/model"
 )
 
 // refusal parses text, which must fail, and returns position and first line of the message.
@@ -113,24 +116,96 @@ func TestTextThatIsNotYAML(t *testing.T) {
 		"a zero byte":                {"kind: Pod\nname: \x00\n", 2, 7, "is not text: a byte that UTF-8 text does not hold stands here; name a YAML file, saved as UTF-8"},
 		"Latin 1":                    {"kind: Pod\n# é caf\xe9\n", 2, 8, "is not text: a byte that UTF-8 text does not hold stands here; name a YAML file, saved as UTF-8"},
 		"UTF-16":                     {"\xff\xfek\x00", 0, 0, "is UTF-16 text; save it as UTF-8"},
-		"nothing":                    {" \n\n", 0, 0, "is empty; name a file with a Deployment or StatefulSet"},
-		"comments only":              {"# nothing\n---\n", 0, 0, "holds no Kubernetes object; name a file with a Deployment or StatefulSet"},
-		"one word":                   {"hello\n", 0, 0, "holds no Kubernetes object; name a file with a Deployment or StatefulSet"},
+		"nothing":                    {" \n\n", 0, 0, "is empty; name a file with a workload, such as a Deployment, a Compose service or a systemd unit"},
+		"comments only":              {"# nothing\n---\n", 0, 0, "holds nothing that is read here; name a file with a workload, such as a Deployment, a Compose service or a systemd unit"},
+		"one word":                   {"hello\n", 0, 0, "holds nothing that is read here; name a file with a workload, such as a Deployment, a Compose service or a systemd unit"},
 		"too much":                   {strings.Repeat("#", maxBytes+1), 0, 0, "is larger than 16 MiB; cut the workload out into a file of its own"},
 	} {
 		t.Run(name, c.check)
 	}
 }
 
+// What is read of such a file would be half of it, so nobody learns that the rest is not.
+func TestWhatIsWrittenElsewhereIsRefused(t *testing.T) {
+	for name, c := range map[string]refusalCase{
+		"two documents that Compose merges": {"services: {w: {image: a}}\n---\nservices: {w: {stop_grace_period: 9s}}\n", 3, 1,
+			"is one of 2 documents in this file, and only one can be read; let Compose fill it in first: docker compose config > rendered.yaml"},
+		"a document before that of Render": {"x: 1\n---\nservices: [{type: worker, name: w}]\n", 1, 1,
+			"is one of 2 documents in this file, and only one can be read; put each document into a file of its own"},
+		"services that Compose includes": {"include: [other.yaml]\n", 0, 0,
+			"is a Compose file whose services stand in others; let Compose fill it in first: docker compose config > rendered.yaml"},
+		"version 2 of Cloud Run": {"name: projects/p/locations/l/services/r\ntemplate: {containers: [{image: a}]}\n", 0, 0,
+			"looks like what version 2 of the Cloud Run API writes, and version 1 is read; export it: gcloud run services describe NAME --format export > service.yaml"},
+	} {
+		t.Run(name, c.check)
+	}
+}
+
+func TestAnObjectWithServicesIsNotCompose(t *testing.T) {
+	text := "apiVersion: example.org/v1\nkind: Mesh\nservices: {a: {image: x}}\n---\n" + deployment("      terminationGracePeriodSeconds: 7\n"+oneContainer)
+	w, err := Parse("f.yaml", []byte(text), "")
+	require.NoError(t, err)
+	assert.Equal(t, "Deployment", w.Kind)
+}
+
+func TestDropInsOfAUnitAreNotPassedOver(t *testing.T) {
+	unit := filepath.Join(t.TempDir(), "w.service")
+	require.NoError(t, os.WriteFile(unit, []byte("[Service]\nExecStart=/w\n"), 0o600))
+	_, err := Load(unit, "")
+	require.NoError(t, err)
+
+	require.NoError(t, os.Mkdir(unit+".d", 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(unit+".d", "README"), nil, 0o600))
+	_, err = Load(unit, "")
+	require.NoError(t, err, "only *.conf is a drop-in")
+
+	dropIn := filepath.Join(unit+".d", "10-stop.conf")
+	require.NoError(t, os.WriteFile(dropIn, []byte("[Service]\nTimeoutStopSec=10min\n"), 0o600))
+	_, err = Load(unit, "")
+	assert.EqualError(t, err, unit+": is changed by "+dropIn+", and drop-ins are not followed; put them into one file: cat "+unit+" "+unit+".d/*.conf > whole.service")
+
+	whole, err := Parse("w.service", []byte("[Service]\nExecStart=/w\n[Service]\nTimeoutStopSec=10min\n"), "")
+	require.NoError(t, err)
+	assert.Equal(t, 10*time.Minute, whole.Grace, "what the remedy makes says the same")
+}
+
+func TestASignalThatDoesNotExistIsRefused(t *testing.T) {
+	for _, signal := range []string{"BOGUS", "9x", "SIGSIGTERM", "RTMIN+x", "77"} {
+		_, _, message := refusal(t, "services: {w: {image: x, stop_signal: "+signal+"}}\n", "")
+		assert.Contains(t, message, "is not a signal; write a name such as SIGTERM", signal)
+	}
+	for _, signal := range []string{"TERM", "sigwinch", "SIGRTMIN+3", "15"} {
+		_, err := Parse("f.yaml", []byte("services: {w: {image: x, stop_signal: "+signal+"}}\n"), "")
+		assert.NoError(t, err, signal)
+	}
+}
+
+func TestFilesOfOtherFormsAreNotCalledYAML(t *testing.T) {
+	for file, c := range map[string]struct{ text, message string }{
+		"Cargo.toml": {"[package]\nname=\"x\"\n", "Cargo.toml: is of none of the forms that are read; name a file with a workload, such as a Deployment, a Compose service or a systemd unit"},
+		"b.timer":    {"[Timer]\nOnCalendar=daily\n", "b.timer: is of none of the forms that are read; name a file with a workload, such as a Deployment, a Compose service or a systemd unit"},
+		"k.json":     {"{\"kind\":\"Pod\"}\n{\"kind\":\"Pod\"}\n", "k.json:2:1: is a second JSON value, and a file has one; put them into one list: jq -s '{apiVersion: \"v1\", kind: \"List\", items: .}'"},
+		"cut.json":   {"{\"family\":\"f\"", "cut.json:1:1: is not JSON: did not find expected ',' or '}'; check quotes, commas and brackets from here on"},
+	} {
+		_, err := Parse(file, []byte(c.text), "")
+		require.Error(t, err, file)
+		message, _, _ := strings.Cut(err.Error(), "\n")
+		assert.Equal(t, c.message, message)
+	}
+	w, err := Parse("fly-staging.toml", []byte("app = \"a\"\n"), "")
+	require.NoError(t, err)
+	assert.Equal(t, model.Fly, w.Supervisor)
+}
+
 func TestFilesWithoutAWorkload(t *testing.T) {
 	for name, c := range map[string]struct{ text, message string }{
-		"a byte order mark": {"\ufeff\n", "holds no Kubernetes object; name a file with a Deployment or StatefulSet"},
+		"a byte order mark": {"\ufeff\n", "holds nothing that is read here; name a file with a workload, such as a Deployment, a Compose service or a systemd unit"},
 		"Helm values":       {"replicaCount: 2\nimage: {tag: x}\n", "has no kind and no apiVersion, so it is not a manifest; it looks like a values file of a Helm chart; render the chart and name the result: helm template . -f f.yaml > rendered.yaml"},
 		"Chart.yaml":        {"apiVersion: v2\nname: x\nversion: 1.0.0\n", "has no kind; it looks like the Chart.yaml of a Helm chart; render the chart and name the result: helm template . > rendered.yaml"},
 		"Kustomization":     {"kind: Kustomization\nresources: [x]\n", "holds no workload; found Kustomization (line 1); build it first: kubectl kustomize . > rendered.yaml"},
 		"other kinds":       {"kind: Service\n---\nkind: ConfigMap\n---\nkind: Service\n", "holds no workload; found Service (lines 1, 5), ConfigMap (line 3); name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"},
-		"a namesake":        {"apiVersion: example.org/v1\nkind: Deployment\n", "holds no workload; found Deployment (line 1); name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"},
-		"an empty List":     {"apiVersion: v1\nkind: List\nitems: []\n", "holds no Kubernetes object; name a file with a Deployment or StatefulSet"},
+		"a namesake":        {"apiVersion: example.org/v1\nkind: Deployment\n", "holds no workload; found example.org/v1 Deployment (line 1); name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"},
+		"an empty List":     {"apiVersion: v1\nkind: List\nitems: []\n", "holds nothing that is read here; name a file with a workload, such as a Deployment, a Compose service or a systemd unit"},
 		"systemd in a map":  {"kind: ConfigMap\ndata: |\n[Unit]\n", "is not YAML: could not find expected ':'; check indentation, quotes and brackets from here on"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -12,6 +12,8 @@ import (
 // MiB; a bigger file is most likely not a manifest.
 const maxBytes = 16 << 20
 
+const nameAnother = "name a file with a workload, such as a Deployment, a Compose service or a systemd unit"
+
 // source is the text of one file; errors quote from it.
 type source struct {
 	file string
@@ -31,7 +33,7 @@ func newSource(file string, data []byte) (*source, error) {
 	case bytes.HasPrefix(data, []byte("\xff\xfe")), bytes.HasPrefix(data, []byte("\xfe\xff")):
 		return nil, s.refuse("is UTF-16 text", "save it as UTF-8")
 	case len(bytes.TrimSpace(data)) == 0:
-		return nil, s.nothing("is empty", "name a file with a Deployment or StatefulSet")
+		return nil, s.nothing("is empty", nameAnother)
 	}
 	s.data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	for i := 0; i < len(s.data); {

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -41,6 +42,15 @@ func (s *source) syntaxError(err error) error {
 		column := max(strings.Index(s.row(line), "*"+m[1]), 0)
 		return s.at(line, len([]rune(s.row(line)[:column]))+1, "", fmt.Sprintf("alias *%s has no anchor before it", m[1]),
 			fmt.Sprintf("write &%s before the value it stands for", m[1]))
+	}
+	switch filepath.Ext(s.file) {
+	case ".toml", ".timer", ".socket", ".ini", ".cfg", ".conf", ".hcl", ".txt", ".md", ".sh":
+		return s.nothing("is of none of the forms that are read", nameAnother)
+	case ".json":
+		if strings.Contains(message, "<document start>") {
+			return s.at(line, indent(s.row(line)), "", "is a second JSON value, and a file has one", `put them into one list: jq -s '{apiVersion: "v1", kind: "List", items: .}'`)
+		}
+		return s.at(line, indent(s.row(line)), "", "is not JSON: "+message, "check quotes, commas and brackets from here on")
 	}
 	return s.at(line, indent(s.row(line)), "", "is not YAML: "+message, "check indentation, quotes and brackets from here on")
 }

@@ -12,15 +12,16 @@ import (
 // language is a kind of template, known by how its tags open.
 type language struct {
 	open   string
+	close  string
 	tag    string
 	remedy string // %s is the file
 }
 
 var (
-	goTemplate = language{"{{", "a Helm or Go template tag", "render it first: helm template . > rendered.yaml"}
-	jinja      = language{"{%", "a Jinja tag", "render it first: jinja2 %s > rendered.yaml, or the tool that fills it in"}
-	erb        = language{"<%", "an ERB tag", "render it first: erb %s > rendered.yaml"}
-	envsubst   = language{"${", "a variable for envsubst", "fill it in first: envsubst < %s > rendered.yaml"}
+	goTemplate = language{"{{", "}}", "a Helm or Go template tag", "render it first: helm template . > rendered.yaml"}
+	jinja      = language{"{%", "%}", "a Jinja tag", "render it first: jinja2 %s > rendered.yaml, or the tool that fills it in"}
+	erb        = language{"<%", "%>", "an ERB tag", "render it first: erb %s > rendered.yaml"}
+	envsubst   = language{"${", "}", "a variable for envsubst", "fill it in first: envsubst < %s > rendered.yaml"}
 )
 
 var languages = []language{goTemplate, jinja, erb, envsubst}
@@ -34,6 +35,14 @@ func findTag(text string) (language, int, bool) {
 		}
 	}
 	return first, at, first.open != ""
+}
+
+// cut leaves out what follows the tag that text begins with.
+func (l language) cut(text string) string {
+	if tag, _, closed := strings.Cut(text, l.close); closed {
+		return tag + l.close
+	}
+	return text
 }
 
 // rendered refuses a template tag in a value that is needed.
@@ -55,7 +64,7 @@ func (r *reader) rendered(node *yaml.Node, field string) bool {
 		text = rest[i:]
 	}
 	r.fail(&yaml.Node{Line: node.Line, Column: column}, field,
-		fmt.Sprintf("holds %s, %s", r.src.dialect(l).tag, clip(text)), r.src.renderRemedy(l))
+		fmt.Sprintf("holds %s, %s", r.src.dialect(l).tag, clip(l.cut(text))), r.src.renderRemedy(l))
 	return false
 }
 

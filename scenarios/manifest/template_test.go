@@ -15,13 +15,13 @@ func TestTagsInNeededValuesAreRefused(t *testing.T) {
 	const helm, fill = "; render it first: helm template . > rendered.yaml", "; fill it in first: envsubst < f.yaml > rendered.yaml"
 	for name, c := range map[string]refusalCase{
 		"Helm, bare":       {grace("{{ .Values.grace }}"), 7, 38, "terminationGracePeriodSeconds holds a Helm or Go template tag, {{ .Values.grace }}" + helm},
-		"Helm, quoted":     {grace(`"{{ .Values.grace }}"`), 7, 39, `terminationGracePeriodSeconds holds a Helm or Go template tag, {{ .Values.grace }}"` + helm},
+		"Helm, quoted":     {grace(`"{{ .Values.grace }}"`), 7, 39, `terminationGracePeriodSeconds holds a Helm or Go template tag, {{ .Values.grace }}` + helm},
 		"envsubst":         {grace("${GRACE}"), 7, 38, "terminationGracePeriodSeconds holds a variable for envsubst, ${GRACE}" + fill},
-		"ERB":              {grace(`"<%= grace %>"`), 7, 39, `terminationGracePeriodSeconds holds an ERB tag, <%= grace %>"; render it first: erb f.yaml > rendered.yaml`},
-		"Jinja":            {grace("{{ grace }}  # {% set x %}"), 7, 38, "terminationGracePeriodSeconds holds a Jinja tag, {{ grace }}  # {% set x %}; render it first: jinja2 f.yaml > rendered.yaml, or the tool that fills it in"},
+		"ERB":              {grace(`"<%= grace %>"`), 7, 39, `terminationGracePeriodSeconds holds an ERB tag, <%= grace %>; render it first: erb f.yaml > rendered.yaml`},
+		"Jinja":            {grace("{{ grace }}  # {% set x %}"), 7, 38, "terminationGracePeriodSeconds holds a Jinja tag, {{ grace }}; render it first: jinja2 f.yaml > rendered.yaml, or the tool that fills it in"},
 		"within a name":    {"apiVersion: v1\nkind: Pod\nmetadata:\n  name: web-${ENV}\n", 4, 13, "name holds a variable for envsubst, ${ENV}" + fill},
 		"for the kind":     {"apiVersion: apps/v1\nkind: {{ .kind }}\n", 2, 7, "kind holds a Helm or Go template tag, {{ .kind }}" + helm},
-		"for a percentage": {rollout("Deployment", "apps/v1", "  strategy: {rollingUpdate: {maxSurge: \"${SURGE}\"}}\n"), 5, 41, `maxSurge holds a variable for envsubst, ${SURGE}"}}` + fill},
+		"for a percentage": {rollout("Deployment", "apps/v1", "  strategy: {rollingUpdate: {maxSurge: \"${SURGE}\"}}\n"), 5, 41, `maxSurge holds a variable for envsubst, ${SURGE}` + fill},
 		"for a mapping":    {rollout("Deployment", "apps/v1", "  strategy: {{ .Values.strategy }}\n"), 5, 13, "strategy holds a Helm or Go template tag, {{ .Values.strategy }}" + helm},
 		"for a list":       {deployment("      containers: {{ .Values.containers }}\n"), 7, 19, "containers holds a Helm or Go template tag, {{ .Values.containers }}" + helm},
 		"a long one":       {grace("{{ .Values.aVeryLongNameThatGoesOnAndOnAndOn }}"), 7, 38, "terminationGracePeriodSeconds holds a Helm or Go template tag, {{ .Values.aVeryLongNameThatGoesOnAndOnA..." + helm},
