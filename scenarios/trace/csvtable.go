@@ -2,6 +2,7 @@ package trace
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -65,6 +66,10 @@ func openText(path, what string) (l *lines, close func() error, err error) {
 	}
 	if l, err = openLines(path, file); err != nil {
 		file.Close()
+		var e *Error
+		if errors.As(err, &e) && e.Problem == isEmpty {
+			e.Remedy = "check whether this is the " + what
+		}
 		return nil, nil, err
 	}
 	return l, file.Close, nil

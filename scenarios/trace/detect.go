@@ -29,7 +29,11 @@ func detect(l *lines, m Map, k *kinds) (rows, error) {
 		if err != nil {
 			return nil, err
 		}
-		return newMappedCSV(l, header, m.form(), k)
+		rows, err := newMappedCSV(l, header, m.form(), k)
+		if err != nil && looksLikeSWF(line) {
+			return nil, l.fail(1, "", "file is in the Standard Workload Format, whose columns are known", "leave the map out")
+		}
+		return rows, err
 	}
 	if header := findHeader(line); header != nil {
 		return newCSV(l, header, k)

@@ -12,6 +12,9 @@ func explainArrival(text []byte, form arrivalForm, v verdict) (problem, remedy s
 	return explainInstant("arrival", text, form, v)
 }
 
+// beyondSpan ends the problem of a number that is too large for any unit it may have had.
+const beyondSpan = " is more than 100 years"
+
 func explainInstant(field string, text []byte, form arrivalForm, v verdict) (problem, remedy string) {
 	const example = "write seconds since the start of the trace, for example 12.5, or an instant like 2024-11-15T16:57:50Z"
 	cell := field + " " + quote(text)
@@ -54,7 +57,7 @@ func explainDuration(text []byte, v verdict) (problem, remedy string) {
 func explainNumber(field string, text []byte, v verdict, example string) (problem, remedy string) {
 	cell := field + " " + quote(text)
 	if v == tooLarge {
-		return cell + " is more than 100 years", "write it in seconds, not in milliseconds or nanoseconds"
+		return cell + beyondSpan, "write it in seconds, not in milliseconds or nanoseconds"
 	}
 	word := strings.ToLower(strings.TrimLeft(string(text), "+-"))
 	_, commaless := parseSeconds(bytes.Replace(text, []byte(","), []byte("."), 1))

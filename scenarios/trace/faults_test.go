@@ -120,7 +120,8 @@ func TestDeploysAreReadSortedAndFiltered(t *testing.T) {
 
 func TestBadDeploysAreExplained(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                              ": is empty",
+		"":                              ": is empty; check whether this is the history of deploys",
+		"time\r1\r":                     ":1:5: lines end in a carriage return alone; write line feeds",
 		"when\n1\n":                     ": header has no column time; call the column with the instants time; it has when",
 		"time\n":                        ": has no deploys; write one row for each below the header",
 		"time\n1\nsoon\n":               `:3:1: time "soon" is not a number of seconds`,

@@ -30,7 +30,7 @@ func (j *jsonRows) choose(candidates []*form, all []member) error {
 	for _, f := range candidates {
 		missing := j.missing(f, all)
 		if j.mapped && missing != "" {
-			return j.noKey(missing)
+			return j.noKey(missing, all)
 		}
 		if missing == "" {
 			j.eval.form = f
@@ -43,8 +43,11 @@ func (j *jsonRows) choose(candidates []*form, all []member) error {
 		return j.scan.fail(&j.start, []byte("{"), "", "object "+isFaults, faultsRemedy)
 	}
 	if j.eval.form == nil {
+		if len(all) == 0 {
+			return j.scan.fail(&j.start, []byte("{"), "", "object has no keys", "write one object per job, with arrival and duration")
+		}
 		return j.scan.fail(&j.start, []byte("{"), "", "object is not of a form that is known; it has "+listNames(j.names),
-			"name its keys with --map arrival=KEY,duration=KEY")
+			"name its keys with --map arrival=KEY,duration=KEY"+unfold(all))
 	}
 	for _, m := range all {
 		for r := range roles {
@@ -79,8 +82,18 @@ func (j *jsonRows) missing(f *form, all []member) string {
 	return ""
 }
 
-func (j *jsonRows) noKey(name string) *Error {
-	remedy := "it has " + listNames(j.names)
+// unfold says how to reach keys inside of others, if there may be some.
+func unfold(all []member) string {
+	for _, m := range all {
+		if m.kind == jsonNested {
+			return fmt.Sprintf("; keys inside of others, such as in %s, are not seen: unfold them first, for example with jq", strings.Map(visible, m.name))
+		}
+	}
+	return ""
+}
+
+func (j *jsonRows) noKey(name string, all []member) *Error {
+	remedy := "it has " + listNames(j.names) + unfold(all)
 	if i := nearestName(j.names, name); i >= 0 {
 		remedy = fmt.Sprintf("did you mean %s? %s", strings.Map(visible, j.names[i]), remedy)
 	}

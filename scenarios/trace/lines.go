@@ -15,6 +15,8 @@ import (
 // read has 1,375 bytes; 1 MiB leaves room for logs with whole messages in a cell.
 const maxLine = 1 << 20
 
+const isEmpty = "is empty"
+
 // lines cuts the text of a trace into lines, and knows where it is for the errors.
 type lines struct {
 	file   string
@@ -40,6 +42,11 @@ func (l *lines) next() ([]byte, error) {
 		return nil, l.readError(err)
 	}
 	l.text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+	if l.number == 1 {
+		if at := bytes.IndexByte(l.text, '\r'); at >= 0 {
+			return nil, l.fail(at+1, "", "lines end in a carriage return alone", fmt.Sprintf("write line feeds: tr '\\r' '\\n' < %s > converted.csv", l.file))
+		}
+	}
 	if err == bufio.ErrBufferFull || len(l.text) > maxLine {
 		return nil, l.fail(0, "", fmt.Sprintf("line is longer than %d bytes", maxLine),
 			"end each row with a line feed, and leave long texts out")
@@ -111,7 +118,7 @@ func openLines(name string, in io.Reader) (*lines, error) {
 	// An error of Peek is not lost: the first line meets it again.
 	head, err := l.in.Peek(512)
 	if len(head) == 0 && err == io.EOF {
-		return nil, &Error{File: name, Problem: "is empty",
+		return nil, &Error{File: name, Problem: isEmpty,
 			Remedy: "write a header line arrival,duration,kind and one row per job"}
 	}
 	if bytes.HasPrefix(head, []byte(byteOrderMark)) {

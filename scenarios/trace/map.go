@@ -100,6 +100,8 @@ func (m Map) Check() error {
 		}
 	}
 	switch {
+	case given == 2 && sameColumn(m.Arrival, m.Duration), given == 2 && sameColumn(m.Arrival, m.End), given == 2 && sameColumn(m.Duration, m.End):
+		return fmt.Errorf("names one column for two of arrival, duration and end; name two")
 	case given == 3:
 		return fmt.Errorf("has one too many of arrival, duration and end, for the third follows from two; leave one out")
 	case given < 2 && m.Arrival == (Column{}):
@@ -109,6 +111,8 @@ func (m Map) Check() error {
 	}
 	return nil
 }
+
+func sameColumn(a, b Column) bool { return a.Name != "" && a.Name == b.Name }
 
 // IsZero reports whether the format decides what the columns are.
 func (m Map) IsZero() bool { return m == Map{} }

@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -112,9 +113,17 @@ func (e *evaluator) job(cells *[roles][]byte, line int) (r row, skip string, bad
 func (e *evaluator) instant(at role, cells *[roles][]byte, line int) (int64, *badCell) {
 	ns, problem, remedy := e.clock.read(roleNames[at], cells[at], e.columns[at].Unit, line)
 	if problem != "" {
-		return 0, &badCell{at, problem, remedy}
+		return 0, e.unitless(at, problem, remedy)
 	}
 	return ns, nil
+}
+
+// unitless adds to the remedy of a number that is too large what is most likely wrong with it.
+func (e *evaluator) unitless(at role, problem, remedy string) *badCell {
+	if e.columns[at].Unit == 0 && strings.HasSuffix(problem, beyondSpan) {
+		remedy = fmt.Sprintf("write it in seconds, or say its unit with --map, such as %s=COLUMN:ms", roleNames[at])
+	}
+	return &badCell{at, problem, remedy}
 }
 
 func (e *evaluator) duration(text []byte) (int64, *badCell) {
@@ -123,7 +132,7 @@ func (e *evaluator) duration(text []byte) (int64, *badCell) {
 		ns, v := parseLength(text)
 		if v != good {
 			problem, remedy := explainDuration(text, v)
-			return 0, &badCell{roleDuration, problem, remedy}
+			return 0, e.unitless(roleDuration, problem, remedy)
 		}
 		return ns, nil
 	}

@@ -45,6 +45,9 @@ func TestColumnsOfOtherNamesAreRead(t *testing.T) {
 			two(2, 3)},
 		"units":                     {"arrival=a:m,duration=b:ms,kind=c", "a,b,c\n1.5,3000,zip\n0,2e3,mail\n", two(3, 2)},
 		"instants with zones":       {"arrival=a,duration=b,kind=c", "a,b,c\n2024-11-15T16:57:50+05:30,2s,mail\n2024-11-15 11:29:20Z,3s,zip\n", two(2, 3)},
+		"zones of PostgreSQL":       {"arrival=a,end=b,kind=c", "a,b,c\n2024-11-15 16:57:50.5+00,2024-11-15 16:57:52.5+00,mail\n2024-11-15 11:29:20.5-05:30,2024-11-15 16:59:23.5+00,zip\n", two(2, 3)},
+		"zones of Git and Ruby":     {"arrival=a,duration=b,kind=c", "a,b,c\n2024-11-15 17:57:50 +0100,2,mail\n2024-11-15 16:59:20 UTC,3,zip\n", two(2, 3)},
+		"zones of Go and of mail":   {"arrival=a,duration=b,kind=c", "a,b,c\n2024-11-15 16:57:50 +0000 UTC,2,mail\n2024-11-15 16:59:20 GMT,3,zip\n", two(2, 3)},
 		"rows without a time":       {"arrival=a,end=b,kind=c", "a,b,c\n,9,x\n0,2,mail\n7,,x\n90,93,zip\n", two(3, 5)},
 		"a map of our own names":    {"arrival=arrival,duration=duration,kind=kind", "arrival,duration,kind\n90,3,zip\n0,2,mail\n", two(3, 2)},
 		"a column with a colon":     {"arrival=t:x:s,duration=d,kind=k:y", "t:x,d,k:y\n0,2,mail\n90,3,zip\n", two(2, 3)},
@@ -88,6 +91,16 @@ func TestBadMappedInputIsPlacedAndExplained(t *testing.T) {
 		"an arrival of 200 years":   {"end=a:s,duration=b:s", "a,b\n0,3153600000\n3153600000,0\n", 3, 0, "more than 100 years after the first one", "units"},
 		"all rows without a time":   {both, "a,b,k\n,1,x\n", 0, 0, "all rows were skipped, 1 with no arrival", "when jobs came"},
 
+		"a zone of half a number":  {both, "a,b,k\n2024-11-15 16:57:50 +1,1,x\n", 2, 1, "is not an RFC 3339 instant", "2024-11-15T16:57:50Z"},
+		"a zone with no time":      {both, "a,b,k\n2024-11-15 +0100,1,x\n", 2, 1, "is not an RFC 3339 instant", "2024-11-15T16:57:50Z"},
+		"milliseconds since 1970":  {both, "a,b,k\n1709287200000,1,x\n", 2, 1, "more than 100 years", "--map, such as arrival=COLUMN:ms"},
+		"a run of nanoseconds":     {both, "a,b,k\n0,15000000000,x\n", 2, 3, "more than 100 years", "--map, such as duration=COLUMN:ms"},
+		"a map for SWF":            {both, "; Version: 2\n" + swfRow("0", "60", "1"), 1, 1, "Standard Workload Format", "leave the map out"},
+		"carriage returns alone":   {both, "a,b,k\r0,1,x\r", 1, 6, "carriage return alone", `tr '\r' '\n' < a > converted.csv`},
+		"JSON inside of a list":    {"", `{"items": [{"arrival": 0, "duration": 5}]}`, 1, 1, "it has items", "keys inside of others, such as in items, are not seen"},
+		"JSON inside of an object": {"arrival=m.a,duration=b", `{"m": {"a": 1}, "b": 2}`, 1, 1, `no key "m.a"`, "keys inside of others, such as in m, are not seen"},
+		"JSON of nothing":          {"", `{}`, 1, 1, "object has no keys", "one object per job"},
+
 		"JSON without the key":         {both, "[\n {\"a\": 1, \"bb\": 2, \"k\": 3}]", 2, 2, `first object has no key "b"`, "it has a, bb, k"},
 		"JSON with a misspelt key":     {"arrival=at,duration=took", `[{"at": 1, "tok": 2}]`, 1, 2, `first object has no key "took"`, "did you mean tok? it has at, tok"},
 		"a spot series":                {"", `{"metadata": {}, "data": []}`, 1, 1, "is a history of faults", "faults: {trace: FILE}"},
@@ -126,6 +139,8 @@ func TestBadMappedInputIsPlacedAndExplained(t *testing.T) {
 func TestMapsThatMakeNoSenseAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                               `"" names no column`,
+		"arrival=a,duration=a":           `names one column for two of arrival, duration and end`,
+		"duration=a:ms,end=a":            `names one column for two of arrival, duration and end`,
 		"arrival":                        `"arrival" names no column`,
 		"arival=a,duration=b":            `"arival" is nothing a job has; it has arrival, duration, end and kind`,
 		"arrival=a,arrival=b":            "arrival is given twice",
