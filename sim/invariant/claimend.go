@@ -24,7 +24,7 @@ func (c *Checker) settles(seat int32, p *process, e *protocol.Effect) {
 	if c.must(UndoBeforeRelease, !s.undoes || e.Verb == protocol.Quarantine) {
 		c.breaks(UndoBeforeRelease, e.Job, seat, "worker %d settled job %d (%v) while its undo ran", seat, e.Job, e.Verb)
 	}
-	late := s.undone && c.now >= s.until // undo that ends at the very instant at which it is given up, too
+	late := s.undone && c.local >= s.until // undo that ends at the very instant at which it is given up, too
 	if e.Verb == protocol.Quarantine && c.must(NoJobLost, s.undoes || s.failedAll || s.offered || late) {
 		c.breaks(NoJobLost, e.Job, seat, "worker %d parked job %d although its undo had neither failed nor been late", seat, e.Job)
 	}
