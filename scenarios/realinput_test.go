@@ -9,31 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/quiesce/quiesce/internal/realdata"
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/scenarios/manifest"
 )
 
-// sharedData finds the folder with real traces and manifests, which is no part of the
-// repository: shared/data beside the folder of the module.
-func sharedData(t *testing.T) string {
-	dir, err := os.Getwd()
-	require.NoError(t, err)
-	for ; ; dir = filepath.Dir(dir) {
-		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
-			break
-		}
-		require.NotEqual(t, filepath.Dir(dir), dir, "no go.mod above")
-	}
-	data := filepath.Join(filepath.Dir(dir), "shared", "data")
-	if _, err := os.Stat(data); err != nil {
-		t.Skipf("%s with real traces and manifests is not here", data)
-	}
-	return data
-}
-
 func TestFromInputOfRealTracesAndManifests(t *testing.T) {
-	data := sharedData(t)
+	data := realdata.Folder(t, "")
 	traces, err := filepath.Glob(filepath.Join(data, "traces", "*", "*.swf.gz"))
 	require.NoError(t, err)
 	require.Len(t, traces, 2)
@@ -79,7 +62,7 @@ func TestFromInputOfRealTracesAndManifests(t *testing.T) {
 }
 
 func TestFromInputOfRealTraceHasTheLoadItSays(t *testing.T) {
-	trace := filepath.Join(sharedData(t), "traces", "metacentrum-2013", "wagap-2013.swf.gz")
+	trace := filepath.Join(realdata.Folder(t, "traces"), "metacentrum-2013", "wagap-2013.swf.gz")
 	s, _, err := FromInput(trace, "", "")
 	require.NoError(t, err)
 	stream, err := s.Trace.Open()
@@ -104,7 +87,7 @@ func TestFromInputOfRealTraceHasTheLoadItSays(t *testing.T) {
 }
 
 func TestEveryWorkloadOfARealManifestMakesAScenario(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(sharedData(t), "manifests", "*", "*"))
+	files, err := filepath.Glob(filepath.Join(realdata.Folder(t, "manifests"), "*", "*"))
 	require.NoError(t, err)
 	kinds := map[model.SupervisorKind]int{}
 	for _, file := range files {

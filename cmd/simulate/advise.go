@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
@@ -87,11 +86,7 @@ func (a *app) advise(cmd *cobra.Command, v *advising) error {
 	}
 	bar.clear()
 	r.answer = answer
-	var out bytes.Buffer
-	if err := as(r, v.format)(&out); err != nil {
-		return err
-	}
-	return a.show(&out)
+	return a.print(r, v.format, "", "")
 }
 
 // mostJobs is how many jobs all trials together may run, so that the advice comes within a

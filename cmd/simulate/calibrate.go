@@ -42,13 +42,9 @@ workers will run: between two machines the network is another.`,
 	f := cmd.Flags()
 	f.Var(policyFlag(&c.policy, "hybrid"), "policy", "the way of stopping to run")
 	f.Var(seedsFlag(&c.seeds, 1), "seeds", "replications, one after the other")
-	f.Var(seedFlag(&c.first), "seed", "seed of the first replication; the others follow")
-	f.Var(speedFlag(&c.speed), "speed", "how many seconds of the scenario pass in one second (default 10)")
-	f.StringVar(&c.redis, "redis", "", "URL of a Redis to run on, such as redis://localhost:6379 (default: one of its own)")
+	c.processFlags(f, 10)
 	f.Var(formatFlag(&c.format, asTable, asJSON, asCSV), "format", "how the result is printed")
 	f.BoolVar(&c.quiet, "quiet", false, "no progress bar")
-	c.speed = 10
-	f.Lookup("speed").DefValue = "10"
 	return cmd
 }
 
@@ -95,11 +91,7 @@ func (a *app) calibrate(cmd *cobra.Command, args []string, c *realFleet) error {
 	if r.with, err = simulated(told); err != nil {
 		return err
 	}
-	var out bytes.Buffer
-	if err := as(r, c.format)(&out); err != nil {
-		return err
-	}
-	if err := a.show(&out); err != nil {
+	if err := a.print(r, c.format, "", ""); err != nil {
 		return err
 	}
 	return facts.finding()

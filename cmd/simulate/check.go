@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 	"time"
@@ -93,11 +92,7 @@ func (a *app) check(paths []string, c *checking) error {
 	if c.quiet {
 		r.findings = without(r.findings, lint.Note)
 	}
-	var out bytes.Buffer
-	if err := as(r, c.format)(&out); err != nil {
-		return err
-	}
-	if err := a.show(&out); err != nil {
+	if err := a.print(r, c.format, "", ""); err != nil {
 		return err
 	}
 	if n := lint.Count(r.findings, lint.Error); n > 0 {

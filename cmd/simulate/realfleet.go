@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/meter"
@@ -62,16 +63,21 @@ Without --redis a redis-server of its own is started, and ended afterwards.`,
 	f.Var(policyFlag(&c.policy, ""), "policy", "the one way of stopping to run")
 	f.Var(policiesFlag(&c.policies), "policies", "policies to compare; the first is the baseline (default: those of the scenario that real processes can follow)")
 	f.Var(seedsFlag(&c.seeds, 1), "seeds", "replications per policy, one after the other")
-	f.Var(seedFlag(&c.first), "seed", "seed of the first replication; the others follow")
-	f.Var(speedFlag(&c.speed), "speed", "how many seconds of the scenario pass in one second")
-	f.StringVar(&c.redis, "redis", "", "URL of a Redis to run on, such as redis://localhost:6379 (default: one of its own)")
+	c.processFlags(f, 1)
 	return cmd
 }
 
+// processFlags are those of every command that runs real processes.
+func (c *realFleet) processFlags(f *pflag.FlagSet, speed float64) {
+	f.Var(seedFlag(&c.first), "seed", "seed of the first replication; the others follow")
+	f.Var(speedFlag(&c.speed, speed), "speed", "how many seconds of the scenario pass in one second")
+	f.StringVar(&c.redis, "redis", "", "URL of a Redis to run on, such as redis://localhost:6379 (default: one of its own)")
+}
+
 // speedFlag is how fast the scenario's time runs.
-func speedFlag(to *float64) *value {
-	*to = 1
-	return &value{kind: "X", text: "1", set: func(s string) error {
+func speedFlag(to *float64, unset float64) *value {
+	*to = unset
+	return &value{kind: "X", text: strconv.FormatFloat(unset, 'g', -1, 64), set: func(s string) error {
 		v, err := strconv.ParseFloat(s, 64)
 		if err != nil || !(v >= 0.01 && v <= 1000) {
 			return fmt.Errorf("is not a speed; write a number from 0.01 to 1000, such as --speed 10")

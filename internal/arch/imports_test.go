@@ -202,6 +202,10 @@ var table = []row{
 		why: "it starts a command, whoever needs it",
 	},
 	{
+		pkg: "internal/realdata",
+		why: "it only finds a folder, for tests",
+	},
+	{
 		pkg: "internal/spelling",
 		why: "it compares words, whoever misspelt them",
 	},

@@ -10,24 +10,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-)
 
-// sharedManifests finds the manifests of real projects, which are kept outside the module: in
-// shared/data/manifests beside one of the folders above.
-func sharedManifests(t *testing.T) string {
-	dir, err := filepath.Abs(".")
-	require.NoError(t, err)
-	for {
-		folder := filepath.Join(dir, "shared", "data", "manifests")
-		if info, err := os.Stat(folder); err == nil && info.IsDir() {
-			return folder
-		}
-		if dir == filepath.Dir(dir) {
-			t.Skip("no folder shared/data/manifests beside the module or above it")
-		}
-		dir = filepath.Dir(dir)
-	}
-}
+	"github.com/quiesce/quiesce/internal/realdata"
+)
 
 var rewrite = flag.Bool("rewrite", false, "write what is read now to testdata/real-manifests.txt")
 
@@ -61,7 +46,7 @@ func summary(w Workload) string {
 // The golden file has for every file either the workloads in it, or the first line of the
 // refusal. Rewrite it with -rewrite, and read the difference.
 func TestManifestsOfRealProjectsAreReadOrRefusedWithAReason(t *testing.T) {
-	folder := sharedManifests(t)
+	folder := realdata.Folder(t, "manifests")
 	files, err := filepath.Glob(filepath.Join(folder, "*", "*"))
 	require.NoError(t, err)
 	var got strings.Builder
@@ -97,7 +82,7 @@ func TestManifestsOfRealProjectsAreReadOrRefusedWithAReason(t *testing.T) {
 }
 
 func TestNamesakesInARealManifestNeedTheirNamespace(t *testing.T) {
-	path := filepath.Join(sharedManifests(t), "contour", "contour.yaml")
+	path := filepath.Join(realdata.Folder(t, "manifests"), "contour", "contour.yaml")
 	_, err := Load(path, "deployment/contour")
 	require.ErrorContains(t, err, "--select contour-external/deployment/contour")
 	w, err := Load(path, "contour-internal/deployment/contour")

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/internal/realdata"
 )
 
 func fileOf(t testing.TB, name, text string) string {
@@ -176,7 +178,7 @@ func FuzzFaultsAndDeploys(f *testing.F) {
 
 // The numbers are those of the table of quantiles that comes with the traces.
 func TestSharedHistoriesAgreeWithTheirTable(t *testing.T) {
-	data := dataFolder(t)
+	data := realdata.Folder(t, "traces")
 	for file, c := range map[string]struct {
 		faults int
 		days   float64 // to the last one; 0 is not in the table

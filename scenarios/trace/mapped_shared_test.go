@@ -7,12 +7,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/internal/realdata"
 )
 
 // The numbers are those of the table of quantiles that comes with the traces, which was
 // computed by other means. Busiest minutes and rates are of what is read here.
 func TestSharedTracesAgreeWithTheirTableOfQuantiles(t *testing.T) {
-	data := dataFolder(t)
+	data := realdata.Folder(t, "traces")
 	for name, c := range map[string]struct {
 		file, mapping string
 		rows, skipped int

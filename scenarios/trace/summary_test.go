@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/internal/realdata"
 )
 
 func TestSummaryOfOurOwnTraces(t *testing.T) {
@@ -76,27 +78,8 @@ func TestSumOfLongDurationsDoesNotOverflow(t *testing.T) {
 	assert.InEpsilon(t, 1000*each.Seconds(), float64(sum.seconds()), 1e-15)
 }
 
-// dataFolder finds shared/data beside the module, where downloaded traces are kept.
-func dataFolder(t *testing.T) string {
-	folder, err := os.Getwd()
-	require.NoError(t, err)
-	for {
-		if _, err := os.Stat(filepath.Join(folder, "go.mod")); err == nil {
-			break
-		}
-		parent := filepath.Dir(folder)
-		require.NotEqual(t, parent, folder, "no go.mod above the package")
-		folder = parent
-	}
-	data := filepath.Join(filepath.Dir(folder), "shared", "data", "traces")
-	if _, err := os.Stat(data); err != nil {
-		t.Skipf("real traces are not at hand: put them into %s", data)
-	}
-	return data
-}
-
 func TestArchiveLogsAreReadCompletely(t *testing.T) {
-	data := dataFolder(t)
+	data := realdata.Folder(t, "traces")
 	for name, c := range map[string]struct {
 		file  string
 		want  Summary // without Kinds

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/quiesce/quiesce/internal/realdata"
 )
 
 func TestWhatIsWrittenIsReadBack(t *testing.T) {
@@ -58,7 +60,7 @@ func (r refusing) Write([]byte) (int, error) { return 0, r.err }
 // Reading what was written of a real trace gives the same summary, apart from what was left
 // out and put in order on the way.
 func TestARealTraceComesBackTheSame(t *testing.T) {
-	data := dataFolder(t)
+	data := realdata.Folder(t, "traces")
 	path := filepath.Join(data, "linkerd-ci-2020/jobs.json")
 	want, err := Map{}.Profile(path)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package advice
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -62,14 +63,7 @@ func stage(base *Trial, trials []*Trial) Stage {
 	r := compare(base, trials)
 	s := Stage{Base: base, Trials: slices.Clone(trials), Idle: len(r.Judge().Idle) == len(r.Policies)}
 	slices.SortStableFunc(s.Trials, func(a, b *Trial) int {
-		x, y := a.of(Lost[0]), b.of(Lost[0])
-		switch {
-		case x < y:
-			return -1
-		case x > y:
-			return 1
-		}
-		return 0
+		return cmp.Compare(a.of(Lost[0]), b.of(Lost[0]))
 	})
 	s.Best = base
 	if best := leastChange(trials); best != nil && !s.Idle {
@@ -111,14 +105,7 @@ func smallerChange(a, b *Trial) int {
 		}
 		return max(d, -d)
 	}
-	x, y := distance(a.Tried), distance(b.Tried)
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
+	return cmp.Compare(distance(a.Tried), distance(b.Tried))
 }
 
 // leastChange returns of the trials that help the first that is not clearly worse than the best of

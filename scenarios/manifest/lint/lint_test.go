@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/quiesce/quiesce/internal/realdata"
 	"github.com/quiesce/quiesce/scenarios/manifest"
 	"github.com/quiesce/quiesce/scenarios/manifest/lint"
 )
@@ -268,7 +269,7 @@ var rewrite = flag.Bool("rewrite", false, "write what is found now to testdata/r
 // The golden file is every finding in the manifests of real projects. Rewrite it with -rewrite,
 // and read the difference: each line is told to somebody about a file that runs in production.
 func TestFindingsInManifestsOfRealProjects(t *testing.T) {
-	folder := sharedManifests(t)
+	folder := realdata.Folder(t, "manifests")
 	paths, err := filepath.Glob(filepath.Join(folder, "*", "*"))
 	require.NoError(t, err)
 	var got strings.Builder
@@ -294,20 +295,4 @@ func TestFindingsInManifestsOfRealProjects(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	assert.Equal(t, string(want), got.String())
-}
-
-// sharedManifests finds the manifests of real projects, which are kept outside the module.
-func sharedManifests(t *testing.T) string {
-	dir, err := filepath.Abs(".")
-	require.NoError(t, err)
-	for {
-		folder := filepath.Join(dir, "shared", "data", "manifests")
-		if info, err := os.Stat(folder); err == nil && info.IsDir() {
-			return folder
-		}
-		if dir == filepath.Dir(dir) {
-			t.Skip("no folder shared/data/manifests beside the module or above it")
-		}
-		dir = filepath.Dir(dir)
-	}
 }
