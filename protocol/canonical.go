@@ -167,7 +167,7 @@ func (c *canonical) slot(m *Machine, s *Slot) {
 	c.num(uint64(s.kind))
 	c.num(uint64(s.version))
 	c.num(uint64(s.cursor))
-	c.atIf(s.renewable() && s.state != SlotSettling, s.trust)
+	c.atIf(s.renewable() && (s.state != SlotSettling || s.undoTrusts()), s.trust)
 	c.atIf(s.has(renewing), s.asked)
 	switch {
 	case s.state == SlotUndoing:

@@ -120,6 +120,11 @@ func (m *Machine) slotDue(s *Slot) Instant {
 			at = min(at, s.trust)
 		}
 		return at
+	case SlotSettling:
+		if s.undoTrusts() {
+			return s.trust
+		}
+		return Never
 	default:
 		return Never
 	}

@@ -129,6 +129,10 @@ func (m *Machine) armedForSlot(i int32, visit func(due)) {
 			visit(due{s.trust, trustEnds, i})
 		}
 		visit(due{min(s.mark, m.budget.undoBy), undoLimit, i})
+	case SlotSettling:
+		if s.undoTrusts() {
+			visit(due{s.trust, trustEnds, i})
+		}
 	}
 }
 

@@ -198,18 +198,18 @@
 //	undo limit                          –           –            –           → Settling  –         –
 //	save                                ✗           stay         stay        ✗           ✗         ✗
 //	saved ok                            ·           stay         stay        ·           ·         ·
-//	saved expired                       ·           → Zombie     → Zombie    stay        ·         ·
+//	saved expired                       ·           → Zombie     → Zombie    stay        ·         stay
 //	saved stale or closed               ·           → Zombie     → Zombie    stay        → Free    → Zombie
 //	saved unknown                       ·           ·            ·           ·           ·         ·
 //	renewal round                       ·           stay         stay        stay        stay      stay
 //	renewed ok                          ·           stay         stay        stay        stay      stay
 //	renewed, cancel ordered             ·           → Cancelled  stay        stay        stay      stay
-//	renewed expired                     ·           → Zombie     → Zombie    stay        ·         ·
+//	renewed expired                     ·           → Zombie     → Zombie    stay        ·         stay
 //	renewed stale or closed             ·           → Zombie     → Zombie    stay        → Free    → Zombie
 //	renewed unknown                     ·           stay         stay        stay        stay      stay
 //	operator cancel                     ·           → Cancelled  ·           ·           ·         ·
 //	distrust                            –           → Cancelled  –           –           –         –
-//	trust ends                          –           → Zombie     → Zombie    stay        –         –
+//	trust ends                          –           → Zombie     → Zombie    stay        –         stay
 //	kind's timeout                      –           → Cancelled  –           –           –         –
 //	settled ok or repeat                ·           ·            ·           ·           → Free    → Zombie
 //	settled stale or closed             ·           ·            ·           ·           → Free    → Zombie
@@ -282,7 +282,7 @@
 // one higher up in this table. After a Step nothing is due.
 //
 //	DEADLINE            Booting  Serving  Quiet  Draining  Cancelling  Settling  Gone  while
-//	trust ends          –        armed    armed  armed     armed       armed     –     a slot Running, Cancelled or Undoing, not lost
+//	trust ends          –        armed    armed  armed     armed       armed     –     a slot Running, Cancelled, Undoing or Settling under undo hooks, not lost
 //	Register again      armed    –        –      –         –           –         –     until the broker answers
 //	request due         –        armed    armed  armed     armed       armed     –     None: the backoff, in Serving; Asked: park + reply; Withdrawing: the repeat
 //	renewal round       –        armed    armed  armed     armed       armed     –     from the first grant, as long as a claim is kept alive; soon after a reconnection

@@ -139,8 +139,11 @@ func (m *Machine) claimEnded(now Instant, i int, taken bool, fx *Effects) {
 	case SlotSettling:
 		// A renewal that crossed our own settling is no loss. An expired claim may still be
 		// settled until the next one.
-		if taken {
+		switch {
+		case taken:
 			m.settledElsewhere(i, fx)
+		case s.undoTrusts():
+			m.restrictUndo(i, fx)
 		}
 		return
 	}
@@ -151,11 +154,12 @@ func (m *Machine) claimEnded(now Instant, i int, taken bool, fx *Effects) {
 
 // loseTrust is the end of the trust in a lease.
 func (m *Machine) loseTrust(now Instant, i int, fx *Effects) {
-	if m.slots[i].state == SlotUndoing {
+	switch m.slots[i].state {
+	case SlotUndoing, SlotSettling:
 		m.restrictUndo(i, fx)
-		return
+	default:
+		m.loseClaim(now, i, fx)
 	}
-	m.loseClaim(now, i, fx)
 }
 
 // onSaveAsked takes a handler's progress in (rule 16). It rides on the next renewal unless

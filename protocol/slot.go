@@ -74,6 +74,12 @@ func (s *Slot) handlerRuns() bool {
 	return s.state == SlotRunning || s.state == SlotCancelled || s.state == SlotZombie && !s.has(undoRuns)
 }
 
+// undoTrusts reports whether undo hooks that outlived their slice run on under shared names,
+// which is theirs to do only while the claim is held (rule 7).
+func (s *Slot) undoTrusts() bool {
+	return s.state == SlotSettling && s.has(undoRuns) && !s.has(lost)
+}
+
 // renewable reports whether the claim is to be kept alive (rules 4 and 9): from the grant
 // until it is settled or lost, whatever the handler does.
 func (s *Slot) renewable() bool {
