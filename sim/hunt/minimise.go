@@ -100,7 +100,9 @@ func sound(sc *model.Scenario) bool {
 		return false
 	}
 	for i := range sc.Jobs {
-		if j := &sc.Jobs[i]; j.Declared+j.Undo+reserve > grace {
+		j := &sc.Jobs[i]
+		namesake := func(o model.Job) bool { return o.Name == j.Name }
+		if j.Declared+j.Undo+reserve > grace || slices.ContainsFunc(sc.Jobs[:i], namesake) {
 			return false
 		}
 	}
