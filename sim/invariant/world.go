@@ -88,6 +88,7 @@ func (s *slot) free() bool { return !s.runs && !s.undoes && !s.settles }
 type job struct {
 	token    protocol.Token   // of the newest claim
 	lease    protocol.Instant // its end, counted here
+	ended    protocol.Instant // over: when it came to its end, of several the last
 	finished protocol.Token   // the newest under which a handler returned nil
 	blamed   protocol.Token   // the newest under which a handler failed by itself
 	seat     int32
@@ -218,14 +219,14 @@ func (c *Checker) forget(now protocol.Instant) {
 	for !c.ended.empty() && c.ended.first().at.Add(c.keep) < now {
 		e := c.ended.first()
 		c.ended.drop()
-		if j := c.jobs.Get(uint64(e.job)); j != nil && j.over {
+		if j := c.jobs.Get(uint64(e.job)); j != nil && j.over && j.ended == e.at { // it may have ended again since
 			c.jobs.Drop(uint64(e.job))
 		}
 	}
 }
 
 func (c *Checker) end(key protocol.JobKey, j *job) {
-	j.over = true
+	j.over, j.ended = true, c.now
 	c.ended.push(endedJob{c.now, key})
 }
 
