@@ -104,10 +104,14 @@ func (c *Checker) claimed(f *model.Fact, j *job) {
 			c.breaks(ReturnsToNewer, f.Job, f.Seat, "job %d came back and went to worker %d, which is about to be stopped as well, while newer ones waited", f.Job, f.Seat)
 		}
 	}
-	if past := p.lifeOf(uint32(f.Nonce)); past != nil && past.clean && c.must(ExitZeroHoldsNothing, false) {
-		c.breaks(ExitZeroHoldsNothing, f.Job, f.Seat, "worker %d was given job %d after it had exited with status 0", f.Seat, f.Job)
+	gen := p.gen
+	if past := p.lifeOf(uint32(f.Nonce)); past != nil {
+		gen = past.gen // it asked before it went, and another has its seat
+		if past.clean && c.must(ExitZeroHoldsNothing, false) {
+			c.breaks(ExitZeroHoldsNothing, f.Job, f.Seat, "worker %d was given job %d after it had exited with status 0", f.Seat, f.Job)
+		}
 	}
-	j.token, j.seat, j.life, j.gen = f.Token, f.Seat, uint32(f.Nonce), p.gen
+	j.token, j.seat, j.life, j.gen = f.Token, f.Seat, uint32(f.Nonce), gen
 	j.open, j.over = true, false
 	c.keeps(f.Job, j)
 	if mine {

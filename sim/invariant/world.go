@@ -46,6 +46,7 @@ type process struct {
 // pastLife is what must be known of a life when it is over.
 type pastLife struct {
 	life   uint32
+	gen    uint32
 	silent bool // it drained and did not say that it was going
 	clean  bool // it exited with status 0
 }
@@ -191,7 +192,7 @@ func (c *Checker) Ended(now, local protocol.Instant, seat int32, how HowEnded) {
 		c.killed(local, seat, p)
 	}
 	p.past[1] = p.past[0]
-	p.past[0] = pastLife{life: p.life, silent: p.stopping && !p.going, clean: how == Exited && c.exitedClean(seat)}
+	p.past[0] = pastLife{life: p.life, gen: p.gen, silent: p.stopping && !p.going, clean: how == Exited && c.exitedClean(seat)}
 	c.unpark(p)
 	p.up, p.holds = false, 0
 	clear(c.slotsOf(seat))
