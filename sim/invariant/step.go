@@ -61,7 +61,7 @@ func (c *Checker) answered(p *process, s *slot, ev *protocol.Event) {
 			if s.runs {
 				c.occasions[LeaseKeptWhileHandled]++ // it was kept so far
 			}
-			if c.local <= s.trust { // what comes later does not bring trust back
+			if c.local < s.trust { // what comes later, or at that instant, does not bring trust back
 				s.trust = max(s.trust, p.trustFrom(ev.Sent))
 			}
 		}
