@@ -57,7 +57,6 @@ var unreached = []struct{ table, row, columns string }{
 	{"REQUEST", "answered ok, granted, no slot left", "None | Withdrawing"},
 	{"REQUEST", "answered unknown, second attempt", "None | Withdrawing"},
 	{"REQUEST", "settleBy", "Asked | Withdrawing"},
-	{"SLOT", "undo skipped shared hooks", "Settling, undo runs"},
 	{"SLOT", "undoBy", "Undoing | Settling, undo runs"},
 	{"LOST", "granted, run", "Undoing, lost | Undoing, taken | Zombie | Zombie, taken"},
 	{"LOST", "save", "Zombie, taken"},
