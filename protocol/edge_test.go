@@ -267,3 +267,27 @@ func TestBackoffOfSettlingBeginsAnew(t *testing.T) {
 	}
 	require.Equal(t, []Duration{s.cfg.Retry.Min, 2 * s.cfg.Retry.Min, 4 * s.cfg.Retry.Min}, gaps)
 }
+
+// Rule 7: hooks that outlived their slice leave shared names alone once the claim is not trusted any
+// more, or has expired: that their job is to be parked may not have been heard yet.
+func TestUndoThatOutlivedItsSliceDoesNotOutliveItsClaim(t *testing.T) {
+	for name, lose := range map[string]func(s *stage){
+		"trust ends": func(s *stage) {
+			s.now = s.m.slots[0].trust
+			s.do(Event{})
+		},
+		"it expired": func(s *stage) { s.do(Renewed(0, 1, 10, Expired, s.now, 0)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newStage(1, nil).serve().grant(1, plainKind).do(Returned(0, ReturnedError, false))
+			require.True(t, s.until(undoLimit, 0))
+			s.do(Event{})
+			require.Equal(t, Quarantine, s.first(Settle).Verb)
+			require.Nil(t, s.first(PrivateOnly), "as long as the claim is held they go on")
+			lose(s)
+			require.NotNil(t, s.first(PrivateOnly))
+			_, armed := s.find(trustEnds, 0)
+			require.False(t, armed)
+		})
+	}
+}
