@@ -50,10 +50,6 @@ type Report struct {
 // to still lies in a cache then.
 const batch = 512
 
-// abreast is for how many states the memory that tells whether they are new is waited for at
-// once.
-const abreast = 16
-
 // shardBits says into how many parts the states are divided, by their digests. Each is
 // touched by one lane at a time, so no lock is needed, and the numbers of states do not
 // depend on how many lanes there are.
@@ -75,7 +71,6 @@ type shard struct {
 	frontier arena
 	next     arena
 	links    []link // found in this batch
-	foreseen uint32 // means nothing
 }
 
 // link says that to is what the schedule without faults makes of from.
@@ -270,18 +265,11 @@ func (s *search) batch(depth int, entries []entry) {
 
 // insert takes what the lanes found for one shard.
 func (s *search) insert(k int) {
-	sh := &s.shards[k]
-	var offers [abreast]offer
 	for _, l := range s.lanes {
 		for in := l.outgoing[k]; len(in) > 0; {
-			n := 0
-			for ; n < abreast && len(in) > 0; n++ {
-				offers[n], in = readOffer(in)
-				sh.foreseen += sh.seen.foresee(offers[n].a)
-			}
-			for i := range n {
-				s.take(k, &offers[i])
-			}
+			var o offer
+			o, in = readOffer(in)
+			s.take(k, &o)
 		}
 	}
 }
@@ -324,6 +312,7 @@ type lane struct {
 	outgoing    [shards][]byte
 	transitions int
 	found       finding
+	foreseen    uint32 // means nothing
 }
 
 func newLane(s *search) *lane {
@@ -418,6 +407,7 @@ const offerHead = 16 + 4 + 2 + 1 + 2
 func (l *lane) offer(form []byte, parent uint32, act uint16, prompt bool) {
 	a, b := digest(form)
 	k := b & (shards - 1)
+	l.foreseen += l.search.shards[k].seen.foresee(a)
 	out := binary.LittleEndian.AppendUint64(l.outgoing[k], a)
 	out = binary.LittleEndian.AppendUint64(out, b)
 	out = binary.LittleEndian.AppendUint32(out, parent)
