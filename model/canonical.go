@@ -1,21 +1,9 @@
 package model
 
 import (
-	"encoding/binary"
-
 	"github.com/quiesce/quiesce/internal/deviation"
 	"github.com/quiesce/quiesce/protocol"
 )
-
-// Ranks replaces what may be replaced in the canonical form of a broker: numbers that only
-// grow, by their order, and names that are as good as others.
-type Ranks interface {
-	Job(job protocol.JobKey) uint64
-	Token(job protocol.JobKey, token protocol.Token) uint64
-	Seq(seat int, seq uint64) uint64
-	Incarnation(seat int, n uint64) uint64
-	Seat(seat int) uint64
-}
 
 // AppendCanonical appends the state of b to buf for a search that must recognise equal
 // states: instants relative to now, and tokens, request numbers and incarnations by rank.
@@ -26,7 +14,7 @@ type Ranks interface {
 // tokens.
 //
 // It is the parts below in order; a search that renames seats writes them by itself.
-func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks Ranks) []byte {
+func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks *protocol.Ranks) []byte {
 	buf = b.AppendJobs(buf, now, ranks)
 	for seat := range b.members.lives {
 		buf = b.AppendSeat(buf, seat, now, ranks)
@@ -36,8 +24,8 @@ func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks Ranks) 
 
 // AppendJobs appends the part of the canonical form that is about jobs: first those that may
 // still be handed out, then those that have ended.
-func (b *Broker) AppendJobs(buf []byte, now protocol.Instant, ranks Ranks) []byte {
-	c := canonical{buf: buf, now: now, ranks: ranks}
+func (b *Broker) AppendJobs(buf []byte, now protocol.Instant, ranks *protocol.Ranks) []byte {
+	c := canonical{protocol.FormWriter{Buf: buf, Now: now}, ranks}
 	ended := 0
 	b.EachJob(func(job protocol.JobKey, row *JobRow) {
 		if row.State.Terminal() {
@@ -53,57 +41,53 @@ func (b *Broker) AppendJobs(buf []byte, now protocol.Instant, ranks Ranks) []byt
 			}
 		})
 	}
-	c.num(0)
+	c.Num(0)
 	for job := b.leases.head; job != 0; job = b.Job(job).next {
-		c.num(ranks.Job(job)) // of leases that end at once the older grant is noticed first
+		c.Num(ranks.Job(job)) // of leases that end at once the older grant is noticed first
 	}
-	c.num(0)
+	c.Num(0)
 	if b.forgets() {
 		for i := range b.finished.size {
 			if job := b.finished.at(i); b.Job(job) != nil {
-				c.num(ranks.Job(job))
+				c.Num(ranks.Job(job))
 			}
 		}
-		c.num(0)
+		c.Num(0)
 	}
-	c.at(b.sweepAt)
-	return c.buf
+	c.At(b.sweepAt)
+	return c.Buf
 }
 
 // AppendSeat appends the part that is about the lives of one seat, and does not name it.
-func (b *Broker) AppendSeat(buf []byte, seat int, now protocol.Instant, ranks Ranks) []byte {
-	c := canonical{buf: buf, now: now, ranks: ranks}
+func (b *Broker) AppendSeat(buf []byte, seat int, now protocol.Instant, ranks *protocol.Ranks) []byte {
+	c := canonical{protocol.FormWriter{Buf: buf, Now: now}, ranks}
 	for _, m := range b.members.inOrder(seat) {
 		c.member(b, m)
 	}
-	return c.buf
+	return c.Buf
 }
 
 // AppendWaiting appends the part that says in which order requests wait.
-func (b *Broker) AppendWaiting(buf []byte, ranks Ranks) []byte {
-	c := canonical{buf: buf, ranks: ranks}
+func (b *Broker) AppendWaiting(buf []byte, ranks *protocol.Ranks) []byte {
+	c := canonical{protocol.FormWriter{Buf: buf}, ranks}
 	for _, l := range b.members.waiters {
 		for i := l.head; i >= 0; i = b.members.row(i).next {
 			m := b.members.row(i)
-			c.num(2*ranks.Seat(int(m.Seat)) + b.members.life(m) + 1)
+			c.Num(2*ranks.Seat(int(m.Seat)) + b.members.life(m) + 1)
 		}
 	}
-	c.num(0)
-	return c.buf
+	c.Num(0)
+	return c.Buf
 }
 
 // forgets reports whether rows of jobs that ended are dropped at some time.
 func (b *Broker) forgets() bool { return b.cfg.MaxMessageAge != protocol.Forever }
 
-// canonical is a writer of canonical bytes.
+// canonical is a writer of the canonical form of a broker.
 type canonical struct {
-	buf   []byte
-	now   protocol.Instant
-	ranks Ranks
+	protocol.FormWriter
+	ranks *protocol.Ranks
 }
-
-func (c *canonical) num(n uint64)          { c.buf = binary.AppendUvarint(c.buf, n) }
-func (c *canonical) at(t protocol.Instant) { c.buf = protocol.AppendRelative(c.buf, t, c.now) }
 
 // Bits beside a job's state and a member's row.
 const (
@@ -116,7 +100,7 @@ const (
 )
 
 func (c *canonical) row(b *Broker, job protocol.JobKey, row *JobRow) {
-	c.num(c.ranks.Job(job))
+	c.Num(c.ranks.Job(job))
 	state := byte(row.State)
 	if row.Cancel {
 		state |= cancelBit
@@ -124,29 +108,30 @@ func (c *canonical) row(b *Broker, job protocol.JobKey, row *JobRow) {
 	if row.Parks && row.State == JobClaimed { // it says nothing about a claim whose lease is over
 		state |= parksBit
 	}
-	c.buf = append(c.buf, state, byte(row.Verb))
-	c.num(c.ranks.Token(job, row.Token))
+	c.Byte(state)
+	c.Byte(byte(row.Verb))
+	c.Num(c.ranks.Token(job, row.Token))
 	switch row.State {
 	case JobDone, JobCancelledByOperator:
-		c.at(row.Due)
+		c.At(row.Due)
 		return // nothing else decides anything any more
 	case JobClaimed:
-		c.at(max(row.Lease, c.now.Add(-b.cfg.SweepSlack))) // how long before it ended decides nothing
+		c.At(max(row.Lease, c.Now.Add(-b.cfg.SweepSlack))) // how long before it ended decides nothing
 	case JobDelayed:
-		c.at(max(row.Due, c.now))
+		c.At(max(row.Due, c.Now))
 	}
-	c.num(uint64(row.Cursor))
-	for _, n := range [...]uint16{row.Poison, row.Failures, min(row.Fruitless, uint16(b.cfg.Starving))} {
-		c.num(uint64(n))
-	}
+	c.Num(uint64(row.Cursor))
+	c.Num(uint64(row.Poison))
+	c.Num(uint64(row.Failures))
+	c.Num(uint64(min(row.Fruitless, uint16(b.cfg.Starving))))
 	if b.cfg.CountAtClaim {
-		c.num(uint64(row.Deliveries - row.Restored))
+		c.Num(uint64(row.Deliveries - row.Restored))
 	}
 	if b.owned(row) {
-		c.num(c.ranks.Seat(int(row.Owner.Seat)) + 1)
-		c.num(row.Owner.Nonce)
-		c.num(c.ranks.Incarnation(int(row.Owner.Seat), row.Owner.Incarnation))
-		c.num(uint64(row.Owner.Generation))
+		c.Num(c.ranks.Seat(int(row.Owner.Seat)) + 1)
+		c.Num(row.Owner.Nonce)
+		c.Num(c.ranks.Incarnation(int(row.Owner.Seat), row.Owner.Incarnation))
+		c.Num(uint64(row.Owner.Generation))
 	}
 }
 
@@ -161,7 +146,7 @@ func (b *Broker) owned(row *JobRow) bool {
 
 func (c *canonical) member(b *Broker, m *member) {
 	if m == nil {
-		c.buf = append(c.buf, 0)
+		c.Byte(0)
 		return
 	}
 	flags := byte(knownBit)
@@ -171,23 +156,23 @@ func (c *canonical) member(b *Broker, m *member) {
 	if m.parked {
 		flags |= parkedBit
 	}
-	c.buf = append(c.buf, flags)
-	c.num(m.Nonce)
-	c.num(c.ranks.Incarnation(int(m.Seat), m.Incarnation))
-	c.num(uint64(m.Generation))
-	c.num(c.ranks.Seq(int(m.Seat), m.closed))
-	c.num(c.ranks.Seq(int(m.Seat), m.seq))
+	c.Byte(flags)
+	c.Num(m.Nonce)
+	c.Num(c.ranks.Incarnation(int(m.Seat), m.Incarnation))
+	c.Num(uint64(m.Generation))
+	c.Num(c.ranks.Seq(int(m.Seat), m.closed))
+	c.Num(c.ranks.Seq(int(m.Seat), m.seq))
 	switch {
 	case m.parked:
-		c.at(m.parkedAt)
+		c.At(m.parkedAt)
 	case m.seq > m.closed: // it may be repeated
-		c.at(c.now.Add(m.parkedFor))
+		c.At(c.Now.Add(m.parkedFor))
 		b.members.eachGrant(m, func(g grant) {
 			if row := b.Job(g.job); row != nil && row.Token == g.token && row.Verb == protocol.NoVerb && !row.State.Terminal() {
-				c.num(c.ranks.Job(g.job))
+				c.Num(c.ranks.Job(g.job))
 			}
 		})
-		c.num(0)
+		c.Num(0)
 	}
 }
 
@@ -212,20 +197,19 @@ func (t *memberTable) life(m *member) uint64 {
 	return 1
 }
 
-// EachNumber calls its arguments with every token, request number and incarnation that b
-// remembers, for whoever ranks them.
-func (b *Broker) EachNumber(token func(protocol.JobKey, protocol.Token), seq, incarnation func(seat int, n uint64)) {
+// AddNumbers adds every token, request number and incarnation that b remembers to ranks.
+func (b *Broker) AddNumbers(ranks *protocol.Ranks) {
 	b.EachJob(func(job protocol.JobKey, row *JobRow) {
-		token(job, row.Token)
+		ranks.Tokens[job].Add(uint64(row.Token))
 		if b.owned(row) && row.State != JobDone && row.State != JobCancelledByOperator {
-			incarnation(int(row.Owner.Seat), row.Owner.Incarnation)
+			ranks.Lives[row.Owner.Seat].Add(row.Owner.Incarnation)
 		}
 	})
 	b.members.each(func(m *member) {
 		if m != nil {
-			seq(int(m.Seat), m.closed)
-			seq(int(m.Seat), m.seq)
-			incarnation(int(m.Seat), m.Incarnation)
+			ranks.Seqs[m.Seat].Add(m.closed)
+			ranks.Seqs[m.Seat].Add(m.seq)
+			ranks.Lives[m.Seat].Add(m.Incarnation)
 		}
 	})
 }

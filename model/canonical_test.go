@@ -8,19 +8,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// asIs ranks nothing.
-type asIs struct{}
-
-func (asIs) Job(job protocol.JobKey) uint64                   { return uint64(job) }
-func (asIs) Seat(seat int) uint64                             { return uint64(seat) }
-func (asIs) Token(_ protocol.JobKey, t protocol.Token) uint64 { return uint64(t) }
-func (asIs) Seq(_ int, n uint64) uint64                       { return n }
-func (asIs) Incarnation(_ int, n uint64) uint64               { return n }
-
 // readBack makes a broker of the canonical form of another, with the payloads of its jobs.
 func readBack(t require.TestingT, b *Broker, now protocol.Instant, into *Broker) {
 	b.CopyTo(into)
-	rest := into.ReadCanonical(now, append(b.AppendCanonical(nil, now, asIs{}), "rest"...))
+	rest := into.ReadCanonical(now, append(b.AppendCanonical(nil, now, nil), "rest"...))
 	require.Equal(t, "rest", string(rest))
 }
 
@@ -46,7 +37,7 @@ func TestABrokerReadBackBehavesEqually(t *testing.T) {
 			require.Equal(t, out.Answers, again.Answers)
 			require.Equal(t, out.Facts, again.Facts)
 			h.learn(&out)
-			require.Equal(t, original.AppendCanonical(nil, h.now, asIs{}), read.AppendCanonical(nil, h.now, asIs{}))
+			require.Equal(t, original.AppendCanonical(nil, h.now, nil), read.AppendCanonical(nil, h.now, nil))
 			// A queue may hold what left it by another way, and wake the broker for nothing.
 			require.LessOrEqual(t, original.Deadline(), read.Deadline())
 			readBack(t, original, h.now, read)
@@ -64,12 +55,12 @@ func TestABrokerReadBackLaterIsTheSame(t *testing.T) {
 		h := newHistory()
 		original := NewBroker(cfg, testSeats, testSlots)
 		h.live(t, 60, original)
-		written := original.AppendCanonical(nil, h.now, asIs{})
+		written := original.AppendCanonical(nil, h.now, nil)
 		read := new(Broker)
 		original.CopyTo(read)
 		later := h.now.Add(protocol.Hour)
 		read.ReadCanonical(later, written)
-		require.Equal(t, written, read.AppendCanonical(nil, later, asIs{}))
+		require.Equal(t, written, read.AppendCanonical(nil, later, nil))
 	})
 }
 

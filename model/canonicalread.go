@@ -1,10 +1,6 @@
 package model
 
-import (
-	"encoding/binary"
-
-	"github.com/quiesce/quiesce/protocol"
-)
+import "github.com/quiesce/quiesce/protocol"
 
 // ReadCanonical makes b a broker with the canonical form at the start of buf, with ranks for
 // tokens, request numbers and incarnations, and returns what follows it. b has the
@@ -21,114 +17,87 @@ func (b *Broker) ReadCanonical(now protocol.Instant, buf []byte) []byte {
 
 // ReadJobs reads what AppendJobs wrote.
 func (b *Broker) ReadJobs(now protocol.Instant, buf []byte) []byte {
-	r := canonicalReader{buf: buf, now: now}
+	r := protocol.ReadForm(buf, now)
 	b.fresh.reset()
 	b.finished.reset()
 	b.returned, b.delayed = b.returned[:0], b.delayed[:0]
 	b.leases = leaseList{}
 	b.serial = 0
-	for job := protocol.JobKey(r.num()); job != 0; job = protocol.JobKey(r.num()) {
-		r.row(b, job)
+	for job := protocol.JobKey(r.Num()); job != 0; job = protocol.JobKey(r.Num()) {
+		b.readRow(&r, job)
 	}
-	for job := protocol.JobKey(r.num()); job != 0; job = protocol.JobKey(r.num()) {
+	for job := protocol.JobKey(r.Num()); job != 0; job = protocol.JobKey(r.Num()) {
 		row := b.Job(job)
 		b.lease(job, row, row.Lease)
 	}
 	if b.forgets() {
-		for job := protocol.JobKey(r.num()); job != 0; job = protocol.JobKey(r.num()) {
+		for job := protocol.JobKey(r.Num()); job != 0; job = protocol.JobKey(r.Num()) {
 			b.finished.push(job)
 		}
 	}
-	b.sweepAt = r.at()
-	return r.buf
+	b.sweepAt = r.At()
+	return r.Rest()
 }
 
 // ReadSeat reads what AppendSeat wrote, after the jobs.
 func (b *Broker) ReadSeat(now protocol.Instant, seat int, buf []byte) []byte {
-	r := canonicalReader{buf: buf, now: now}
+	r := protocol.ReadForm(buf, now)
 	for k := range 2 {
-		r.member(b, int32(seat), k)
+		b.readMember(&r, int32(seat), k)
 	}
-	return r.buf
+	return r.Rest()
 }
 
 // ReadWaiting reads what AppendWaiting wrote, after the seats.
 func (b *Broker) ReadWaiting(buf []byte) []byte {
-	r := canonicalReader{buf: buf}
+	r := protocol.ReadForm(buf, 0)
 	b.members.waiters = b.members.waiters[:0]
-	for i := r.num(); i != 0; i = r.num() {
+	for i := r.Num(); i != 0; i = r.Num() {
 		place := b.members.lives[(i-1)/2][(i-1)%2]
 		b.members.park(b.members.row(int32(place - 1)))
 	}
-	return r.buf
+	return r.Rest()
 }
 
-// canonicalReader reads canonical bytes.
-type canonicalReader struct {
-	buf []byte
-	now protocol.Instant
-}
-
-func (r *canonicalReader) byte() byte {
-	c := r.buf[0]
-	r.buf = r.buf[1:]
-	return c
-}
-
-func (r *canonicalReader) num() uint64 {
-	if c := r.buf[0]; c < 0x80 {
-		r.buf = r.buf[1:]
-		return uint64(c)
-	}
-	n, length := binary.Uvarint(r.buf)
-	r.buf = r.buf[length:]
-	return n
-}
-
-func (r *canonicalReader) at() (t protocol.Instant) {
-	t, r.buf = protocol.ReadRelative(r.buf, r.now)
-	return t
-}
-
-func (r *canonicalReader) row(b *Broker, job protocol.JobKey) {
+func (b *Broker) readRow(r *protocol.FormReader, job protocol.JobKey) {
 	row := b.Job(job)
 	if row == nil {
 		row = b.jobs.Put(uint64(job))
 	}
 	*row = JobRow{Work: row.Work, Kind: row.Kind, Version: row.Version}
-	state := r.byte()
+	state := r.Byte()
 	row.State, row.Cancel, row.Parks = JobState(state&^(cancelBit|parksBit)), state&cancelBit != 0, state&parksBit != 0
-	row.Verb, row.Token = protocol.Verb(r.byte()), protocol.Token(r.num())
+	row.Verb, row.Token = protocol.Verb(r.Byte()), protocol.Token(r.Num())
 	switch row.State {
 	case JobReady:
 		b.returned.push(job)
 	case JobClaimed:
-		row.Lease = r.at()
+		row.Lease = r.At()
 	case JobDelayed:
-		row.Due = r.at()
+		row.Due = r.At()
 		b.delayed.push(dueJob{row.Due, job})
 	case JobDone, JobCancelledByOperator:
-		row.Due = r.at()
+		row.Due = r.At()
 		return
 	}
-	row.Cursor = protocol.Cursor(r.num())
-	row.Poison, row.Failures, row.Fruitless = uint16(r.num()), uint16(r.num()), uint16(r.num())
+	row.Cursor = protocol.Cursor(r.Num())
+	row.Poison, row.Failures, row.Fruitless = uint16(r.Num()), uint16(r.Num()), uint16(r.Num())
 	if b.cfg.CountAtClaim {
-		row.Deliveries = uint16(r.num())
+		row.Deliveries = uint16(r.Num())
 	}
 	if b.owned(row) {
-		row.Owner = Member{Seat: int32(r.num()) - 1, Nonce: r.num(), Incarnation: r.num(), Generation: uint32(r.num())}
+		row.Owner = Member{Seat: int32(r.Num()) - 1, Nonce: r.Num(), Incarnation: r.Num(), Generation: uint32(r.Num())}
 	}
 }
 
-// member reads life k of a seat.
-func (r *canonicalReader) member(b *Broker, seat int32, k int) {
+// readMember reads life k of a seat.
+func (b *Broker) readMember(r *protocol.FormReader, seat int32, k int) {
 	t := &b.members
 	place := &t.lives[seat][k]
 	if *place != 0 {
 		t.ungrant(t.row(int32(*place - 1)))
 	}
-	flags := r.byte()
+	flags := r.Byte()
 	if flags == 0 {
 		if *place != 0 {
 			t.rows.Free(*place - 1)
@@ -141,14 +110,14 @@ func (r *canonicalReader) member(b *Broker, seat int32, k int) {
 	}
 	m := t.row(int32(*place - 1))
 	*m = member{prev: -1, next: -1, going: flags&goingBit != 0}
-	m.Member = Member{Seat: seat, Nonce: r.num(), Incarnation: r.num(), Generation: uint32(r.num())}
-	m.closed, m.seq = r.num(), r.num()
+	m.Member = Member{Seat: seat, Nonce: r.Num(), Incarnation: r.Num(), Generation: uint32(r.Num())}
+	m.closed, m.seq = r.Num(), r.Num()
 	switch {
 	case flags&parkedBit != 0:
-		m.parkedAt = r.at()
+		m.parkedAt = r.At()
 	case m.seq > m.closed:
-		m.parkedFor = r.at().Sub(r.now)
-		for job := protocol.JobKey(r.num()); job != 0; job = protocol.JobKey(r.num()) {
+		m.parkedFor = r.Span()
+		for job := protocol.JobKey(r.Num()); job != 0; job = protocol.JobKey(r.Num()) {
 			t.grant(m, grant{job, b.Job(job).Token})
 		}
 	}

@@ -14,7 +14,6 @@ import (
 
 // allowed is all that the model may import, with the reason for each.
 var allowed = map[string]string{
-	"encoding/binary":                       "the canonical form of a broker is written in it",
 	"fmt":                                   "errors",
 	"sort":                                  "names in errors",
 	"strings":                               "names in errors",

@@ -1,13 +1,5 @@
 package protocol
 
-// identity ranks every number as itself.
-type identity struct{}
-
-func (identity) Job(job JobKey) uint64              { return uint64(job) }
-func (identity) Token(_ JobKey, token Token) uint64 { return uint64(token) }
-func (identity) Seq(_ int, seq uint64) uint64       { return seq }
-func (identity) Incarnation(n uint64) uint64        { return n }
-
 // A stage brings a machine into a wanted state by real events only. Its clock starts at an
 // odd instant so that deadlines of different origin do not coincide by accident.
 type stage struct {
@@ -95,7 +87,7 @@ func (s *stage) find(kind deadline, index int32) (found due, ok bool) {
 	return found, ok
 }
 
-func (s *stage) bytes() []byte { return s.m.AppendCanonical(nil, s.now, identity{}) }
+func (s *stage) bytes() []byte { return s.m.AppendCanonical(nil, s.now, nil, 0) }
 
 // impossibly runs act and reports whether it panicked as an impossible event does.
 func impossibly(act func()) (panicked bool, message any) {

@@ -64,9 +64,9 @@ func (row requestRow) cell(state RequestState, p Phase) string {
 	cell := s.decide(func() { row.act(s) },
 		func() string { return r.state.String() },
 		func() []byte {
-			c := canonical{now: s.now, ranks: identity{}}
-			c.request(&s.m, 0, r)
-			return c.buf
+			c := canonical{FormWriter: FormWriter{Now: s.now}}
+			c.request(&s.m, r)
+			return c.Buf
 		},
 		func(e Effect) bool { return e.Slot == NoSlot && e.Kind != Going && e.Kind != Exit })
 	if cell == "stay" && r.seq != seq {

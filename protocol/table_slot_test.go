@@ -45,9 +45,9 @@ func (row slotRow) cell(s *stage) string {
 	return s.decide(func() { row.act(s) },
 		func() string { return slot.state.String() },
 		func() []byte {
-			c := canonical{now: s.now, ranks: identity{}}
+			c := canonical{FormWriter: FormWriter{Now: s.now}}
 			c.slot(&s.m, slot)
-			return c.buf
+			return c.Buf
 		},
 		func(e Effect) bool { return e.Slot == 0 })
 }

@@ -160,7 +160,7 @@ const readLater = 20 * week
 
 // readBack makes d.read anew from the canonical form of the machine.
 func (d *driver) readBack(t *rapid.T) {
-	written := d.m.AppendCanonical(nil, d.now, identity{})
+	written := d.m.AppendCanonical(nil, d.now, nil, 0)
 	now := d.now.Add(readLater)
 	rest := d.read.ReadCanonical(&d.cfg, d.readM, now, append(written, "rest"...))
 	if string(rest) != "rest" {
@@ -175,7 +175,7 @@ func same(t *rapid.T, which string, m *Machine, fx []Effect, now Instant, wantFx
 	if !slices.Equal(fx, wantFx) {
 		t.Fatalf("%s asked for\n%v\ninstead of\n%v", which, fx, wantFx)
 	}
-	if !bytes.Equal(m.AppendCanonical(nil, now, identity{}), want.AppendCanonical(nil, wantNow, identity{})) {
+	if !bytes.Equal(m.AppendCanonical(nil, now, nil, 0), want.AppendCanonical(nil, wantNow, nil, 0)) {
 		t.Fatalf("%s is not the same machine\n%+v\n%+v", which, m, want)
 	}
 }
@@ -251,7 +251,7 @@ func (d *driver) watch(t *rapid.T, phase Phase) {
 	}
 	// A tick with nothing due changes nothing, unless it is what was said to follow: then jobs
 	// are asked for.
-	state := d.m.AppendCanonical(nil, d.now, identity{})
+	state := d.m.AppendCanonical(nil, d.now, nil, 0)
 	d.spare.Reset()
 	d.m.CopyTo(&d.clone, d.cloneM)
 	d.clone.Step(d.now, Event{}, d.spare)
@@ -263,7 +263,7 @@ func (d *driver) watch(t *rapid.T, phase Phase) {
 		}
 		return
 	}
-	if len(d.spare.All()) > 0 || !bytes.Equal(state, d.clone.AppendCanonical(nil, d.now, identity{})) {
+	if len(d.spare.All()) > 0 || !bytes.Equal(state, d.clone.AppendCanonical(nil, d.now, nil, 0)) {
 		t.Fatalf("an idle tick asked for %v", d.spare.All())
 	}
 }

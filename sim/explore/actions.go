@@ -245,18 +245,20 @@ func (e *engine) faults(st *state, m *menu) {
 // slotActions lists what may happen to a slot beside a return.
 func (e *engine) slotActions(st *state, i int, m *menu) {
 	w := &st.workers[i]
+	if w.paused {
+		return
+	}
+	lying, cancelling := int(st.used[lies]) < e.world.Lies, int(st.used[cancels]) < e.world.Cancels
 	for k := range e.slots {
 		h := &w.hands[k]
-		if (h.state == working || h.state == told) && e.world.Saves && !h.saved && !w.paused {
+		if e.world.Saves && !h.saved && (h.state == working || h.state == told) {
 			m.add(saveProgress, i*maxSlots+k, 0)
 			m.add(saveProgress, i*maxSlots+k, 1)
 		}
-		for n := range falsehoods {
-			if int(st.used[lies]) < e.world.Lies && !w.paused {
-				m.add(lie, i*maxSlots+k, n)
-			}
+		for n := 0; lying && n < len(falsehoods); n++ {
+			m.add(lie, i*maxSlots+k, n)
 		}
-		if w.slots[k].State() != protocol.SlotFree && int(st.used[cancels]) < e.world.Cancels && !w.paused {
+		if cancelling && w.slots[k].State() != protocol.SlotFree {
 			m.add(cancelSlot, i*maxSlots+k, 0)
 		}
 	}

@@ -67,6 +67,7 @@ func (e *engine) applyFault(st *state, a action) {
 		st.used[doubles]++
 		st.wired |= 1 << st.messages[i].worker
 		st.messages[i].copied = true
+		st.messages[i].size = 0
 		e.arrive(st, st.messages[i])
 	case breakCall:
 		st.used[failures]++
@@ -260,7 +261,7 @@ func (e *engine) wake(st *state, i int) {
 	for k := range st.messages {
 		if m := &st.messages[k]; m.kind == toWorker && int(m.worker) == i {
 			st.wired |= 1 << i
-			m.due = max(m.due, st.now)
+			m.due, m.size = max(m.due, st.now), 0
 		}
 	}
 	e.step(st, i, protocol.Event{Kind: protocol.Tick})

@@ -27,13 +27,12 @@ const (
 // canonical names, too.
 type coder struct {
 	ranks    ranks
-	own      [maxWorkers]ofWorker
 	buf      []byte
 	parts    [maxWorkers]parts
 	written  [maxWorkers]parts // memory for those that are not copied
 	order    [maxWorkers]int   // of the seats in the form
-	message  []byte
-	spans    [][2]int
+	message  []byte            // messages that are not copied
+	spans    [][2]int          // where each of them is
 	symmetry bool
 
 	// The form that was read last and where in it what is about each worker begins: its rows
@@ -43,9 +42,7 @@ type coder struct {
 }
 
 func (c *coder) init(e *engine) {
-	for i := range c.own {
-		c.own[i] = ofWorker{&c.ranks, i}
-	}
+	c.ranks.init()
 	c.spans = make([][2]int, 0, 64)
 }
 
@@ -59,7 +56,7 @@ func (e *engine) encode(st *state) []byte {
 	for i := range st.workers {
 		e.writeSeat(st, i)
 		e.writeProcess(st, i)
-		e.writeMessages(st, i)
+		e.writeMessages(st, i, false)
 	}
 	return e.assemble(st, false)
 }
@@ -68,7 +65,7 @@ func (e *engine) encode(st *state) []byte {
 
 func (e *engine) writeSeat(st *state, i int) {
 	c := &e.coder
-	c.written[i][ofSeat] = st.broker.AppendSeat(c.written[i][ofSeat][:0], i, st.now, &c.ranks)
+	c.written[i][ofSeat] = st.broker.AppendSeat(c.written[i][ofSeat][:0], i, st.now, &c.ranks.Ranks)
 	c.parts[i][ofSeat] = c.written[i][ofSeat]
 }
 
@@ -78,9 +75,9 @@ func (e *engine) writeProcess(st *state, i int) {
 	c.parts[i][ofProcess] = c.written[i][ofProcess]
 }
 
-func (e *engine) writeMessages(st *state, i int) {
+func (e *engine) writeMessages(st *state, i int, same bool) {
 	c := &e.coder
-	c.written[i][ofMessages] = e.appendMessages(c.written[i][ofMessages][:0], st, i)
+	c.written[i][ofMessages] = e.appendMessages(c.written[i][ofMessages][:0], st, i, same)
 	c.parts[i][ofMessages] = c.written[i][ofMessages]
 }
 
@@ -111,7 +108,7 @@ func (e *engine) encodeChild(st *state) []byte {
 		if same && st.wired&(1<<i) == 0 {
 			c.parts[i][ofMessages] = c.old[at[2]:at[3]]
 		} else {
-			e.writeMessages(st, i)
+			e.writeMessages(st, i, same)
 		}
 	}
 	return e.assemble(st, same && !st.answered)
@@ -131,9 +128,7 @@ func (e *engine) assemble(st *state, same bool) []byte {
 		}
 	}
 	buf := c.buf[:0]
-	for _, n := range st.used {
-		buf = append(buf, byte(n))
-	}
+	buf = append(buf, st.used[:]...)
 	hurt := byte(0)
 	if st.hurt {
 		hurt = 1
@@ -142,7 +137,7 @@ func (e *engine) assemble(st *state, same bool) []byte {
 	if same {
 		buf = append(buf, c.old[len(buf):c.places[0][0]]...)
 	} else {
-		buf = st.broker.AppendJobs(buf, st.now, &c.ranks)
+		buf = st.broker.AppendJobs(buf, st.now, &c.ranks.Ranks)
 	}
 	for i := range st.workers {
 		p := &c.parts[c.order[i]]
@@ -151,7 +146,7 @@ func (e *engine) assemble(st *state, same bool) []byte {
 	if same {
 		buf = append(buf, c.old[c.places[len(st.workers)-1][3]:]...)
 	} else {
-		buf = st.broker.AppendWaiting(buf, &c.ranks)
+		buf = st.broker.AppendWaiting(buf, &c.ranks.Ranks)
 	}
 	c.buf = buf
 	return buf
@@ -193,86 +188,128 @@ func bit(b bool, as byte) byte {
 // appendProcess appends what a worker's process is and does.
 func (e *engine) appendProcess(buf []byte, st *state, i int) []byte {
 	c, w := &e.coder, &st.workers[i]
-	buf = append(buf,
-		bit(w.stopped, stoppedBit)|bit(w.signalled, signalledBit)|bit(w.hurried, hurriedBit)|bit(w.shaken, shakenBit)|
-			bit(w.quiet, quietBit)|bit(w.dead, deadBit)|bit(w.clean, cleanBit)|bit(w.paused, pausedBit),
-		w.lives<<5|byte(w.owed&7)<<2|bit(w.tardy, 2)|bit(w.told, 1), byte(w.member.Generation), byte(c.ranks.lives[i].rank(w.member.Incarnation)))
-	if !w.dead {
-		buf = append(buf, byte(w.script), byte(w.next), byte(w.waiting))
-		buf = protocol.AppendRelative(buf, max(w.killAt, st.now), st.now)
-		if w.paused {
-			buf = protocol.AppendRelative(buf, w.pausedUntil, st.now)
+	f := protocol.FormWriter{Buf: buf, Now: st.now}
+	f.Byte(bit(w.stopped, stoppedBit) | bit(w.signalled, signalledBit) | bit(w.hurried, hurriedBit) | bit(w.shaken, shakenBit) |
+		bit(w.quiet, quietBit) | bit(w.dead, deadBit) | bit(w.clean, cleanBit) | bit(w.paused, pausedBit))
+	f.Byte(w.lives<<5 | byte(w.owed&7)<<2 | bit(w.tardy, 2) | bit(w.told, 1))
+	f.Byte(byte(w.member.Generation))
+	f.Byte(byte(c.ranks.Incarnation(i, w.member.Incarnation)))
+	if w.dead {
+		return f.Buf
+	}
+	f.Byte(byte(w.script))
+	f.Byte(byte(w.next))
+	f.Byte(byte(w.waiting))
+	f.At(max(w.killAt, st.now))
+	if w.paused {
+		f.At(w.pausedUntil)
+	}
+	f.Buf = w.machine.AppendCanonical(f.Buf, st.now, &c.ranks.Ranks, i)
+	for k := range e.slots {
+		h := &w.hands[k]
+		f.Byte(byte(h.state) | bit(h.shared, 8) | bit(h.saved, 16) | bit(h.excused, 32) | bit(h.softened, 64))
+		if h.state != idle {
+			f.Byte(c.ranks.jobs[h.job])
+			f.Byte(byte(c.ranks.Token(h.job, h.token)))
 		}
-		buf = w.machine.AppendCanonical(buf, st.now, &c.own[i])
-		for k := range e.slots {
-			h := &w.hands[k]
-			buf = append(buf, byte(h.state)|bit(h.shared, 8)|bit(h.saved, 16)|bit(h.excused, 32)|bit(h.softened, 64))
-			if h.state != idle {
-				buf = append(buf, c.ranks.jobs[h.job], byte(c.ranks.Token(h.job, h.token)))
+	}
+	return f.Buf
+}
+
+// appendMessages appends a worker's messages, sorted by what they look like. Those that are in
+// the form that was read last are copied from there, if they still look the same.
+func (e *engine) appendMessages(buf []byte, st *state, i int, same bool) []byte {
+	c := &e.coder
+	n := byte(0)
+	c.message, c.spans = c.message[:0], c.spans[:0]
+	for k := range st.messages {
+		if m := &st.messages[k]; int(m.worker) == i {
+			n++
+			if !same || m.size == 0 {
+				c.writeMessage(st, m)
 			}
 		}
+	}
+	buf = append(buf, n)
+	next := 0 // of those that were written
+	if int(n) > len(c.spans) {
+		for k := range st.messages {
+			if m := &st.messages[k]; int(m.worker) == i && m.size > 0 {
+				old := c.old[m.place : m.place+m.size]
+				for next < len(c.spans) && bytes.Compare(c.messageAt(next), old) < 0 {
+					buf = append(buf, c.messageAt(next)...)
+					next++
+				}
+				buf = append(buf, old...)
+			}
+		}
+	}
+	for ; next < len(c.spans); next++ {
+		buf = append(buf, c.messageAt(next)...)
 	}
 	return buf
 }
 
-// appendMessages appends a worker's messages, sorted by what they look like.
-func (e *engine) appendMessages(buf []byte, st *state, i int) []byte {
-	c := &e.coder
-	all, spans := c.message[:0], c.spans[:0]
-	for k := range st.messages {
-		m := &st.messages[k]
-		if int(m.worker) != i {
-			continue
-		}
-		from := len(all)
-		all = c.appendMessage(all, st, m)
-		at := len(spans)
-		spans = append(spans, [2]int{})
-		for at > 0 && bytes.Compare(all[spans[at-1][0]:spans[at-1][1]], all[from:]) > 0 {
-			spans[at] = spans[at-1]
-			at--
-		}
-		spans[at] = [2]int{from, len(all)}
+// messageAt is the message that is in some place of those that were written.
+func (c *coder) messageAt(k int) []byte { return c.message[c.spans[k][0]:c.spans[k][1]] }
+
+// writeMessage writes a message down and puts it in its place among those that were.
+func (c *coder) writeMessage(st *state, m *message) {
+	from := len(c.message)
+	c.message = c.appendMessage(c.message, st, m)
+	at := len(c.spans)
+	c.spans = append(c.spans, [2]int{})
+	for at > 0 && bytes.Compare(c.messageAt(at-1), c.message[from:]) > 0 {
+		c.spans[at] = c.spans[at-1]
+		at--
 	}
-	buf = append(buf, byte(len(spans)))
-	for _, s := range spans {
-		buf = append(buf, all[s[0]:s[1]]...)
-	}
-	c.message, c.spans = all, spans
-	return buf
+	c.spans[at] = [2]int{from, len(c.message)}
 }
 
 func (c *coder) appendMessage(b []byte, st *state, m *message) []byte {
 	r := &c.ranks
-	b = append(b, byte(m.kind)|bit(m.copied, 4), m.tag)
-	b = protocol.AppendRelative(b, max(m.due, st.now), st.now)
+	f := protocol.FormWriter{Buf: b, Now: st.now}
+	f.Byte(byte(m.kind) | bit(m.copied, 4))
+	f.Byte(m.tag)
+	f.At(max(m.due, st.now))
 	if m.kind != toWorker {
-		b = append(b, byte(m.from.Nonce), byte(m.from.Generation), byte(r.lives[m.worker].rank(m.from.Incarnation)))
+		f.Byte(byte(m.from.Nonce))
+		f.Byte(byte(m.from.Generation))
+		f.Byte(byte(r.lives[m.worker].Rank(m.from.Incarnation)))
 	}
 	if m.kind == hangup {
-		return b
+		return f.Buf
 	}
 	if m.kind == toWorker {
-		b = append(b, byte(m.code), byte(m.n))
+		f.Byte(byte(m.code))
+		f.Byte(byte(m.n))
 		for _, g := range m.grants[:m.n] {
-			b = append(b, r.jobs[g.job], byte(g.version), byte(r.Token(g.job, g.token)))
+			f.Byte(r.jobs[g.job])
+			f.Byte(byte(g.version))
+			f.Byte(byte(r.tokens[g.job].Rank(uint64(g.token))))
 		}
 	}
 	switch {
 	case m.registers():
-		b = append(b, byte(r.lives[m.worker].rank(m.seq)))
+		f.Byte(byte(r.lives[m.worker].Rank(m.seq)))
 	case m.numbered():
-		b = append(b, byte(r.seqs[m.worker].rank(m.seq)), byte(m.want))
-		b = protocol.AppendRelative(b, st.now.Add(m.span), st.now)
+		f.Byte(byte(r.seqs[m.worker].Rank(m.seq)))
+		f.Byte(byte(m.want))
+		f.Span(m.span)
 	case m.job != 0:
-		b = append(b, byte(m.slot+1), byte(m.verb), byte(m.reason), byte(m.cursor), r.jobs[m.job], byte(r.Token(m.job, m.token)))
+		f.Byte(byte(m.slot + 1))
+		f.Byte(byte(m.verb))
+		f.Byte(byte(m.reason))
+		f.Byte(byte(m.cursor))
+		f.Byte(r.jobs[m.job])
+		f.Byte(byte(r.tokens[m.job].Rank(uint64(m.token))))
 		if m.dated() {
-			b = protocol.AppendRelative(b, m.at, st.now)
+			f.At(m.at)
 		} else {
-			b = protocol.AppendRelative(b, st.now.Add(m.span), st.now)
+			f.Span(m.span)
 		}
 	}
-	return b
+	return f.Buf
 }
 
 // renameSeats puts the workers in an order that does not depend on their seats: by all that
@@ -341,11 +378,10 @@ func (e *engine) renameJobs(st *state) {
 func digest(key []byte) (a, b uint64) {
 	const s1, s2, s3, s4 = 0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3, 0x589965cc75374cc3
 	a, b = uint64(len(key))^s1, s2
-	for len(key) >= 16 {
+	for ; len(key) >= 16; key = key[16:] {
 		x, y := binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[8:])
 		a = mix(x^s1^a, y^s2)
 		b = mix(x^s3, y^s4^b)
-		key = key[16:]
 	}
 	var last [16]byte
 	copy(last[:], key)
@@ -360,112 +396,99 @@ func mix(x, y uint64) uint64 {
 	return hi ^ lo
 }
 
-// reader reads a canonical form.
-type reader struct {
-	buf []byte
-	now protocol.Instant
-}
-
-func (r *reader) byte() byte {
-	b := r.buf[0]
-	r.buf = r.buf[1:]
-	return b
-}
-
-func (r *reader) at() (t protocol.Instant) {
-	t, r.buf = protocol.ReadRelative(r.buf, r.now)
-	return t
-}
-
-func (r *reader) span() protocol.Duration { return r.at().Sub(r.now) }
-
 // decode makes st, which is of this world, the state with a canonical form.
 func (e *engine) decode(st *state, buf []byte) {
-	r := reader{buf: buf, now: base}
+	const head = budgets + 5
 	st.now = base
-	for k := range st.used {
-		st.used[k] = int8(r.byte())
-	}
-	st.finished, st.failed, st.undone, st.ordered = jobSet(r.byte()), jobSet(r.byte()), jobSet(r.byte()), jobSet(r.byte())
-	st.hurt = r.byte() != 0
+	copy(st.used[:], buf)
+	st.finished, st.failed, st.undone, st.ordered = jobSet(buf[budgets]), jobSet(buf[budgets+1]), jobSet(buf[budgets+2]), jobSet(buf[budgets+3])
+	st.hurt = buf[budgets+4] != 0
 	st.messages = st.messages[:0]
-	r.buf = st.broker.ReadJobs(base, r.buf)
+	rest := st.broker.ReadJobs(base, buf[head:])
 	c := &e.coder
 	c.old = buf
 	c.ranks.broker = atBroker{}
 	for i := range st.workers {
 		at := &c.places[i]
-		at[0] = len(buf) - len(r.buf)
-		r.buf = st.broker.ReadSeat(base, i, r.buf)
-		at[1] = len(buf) - len(r.buf)
-		e.readProcess(&r, st, i)
-		at[2] = len(buf) - len(r.buf)
-		for n := r.byte(); n > 0; n-- {
-			st.messages = append(st.messages, message{worker: int8(i)})
-			e.readMessage(&r, &st.messages[len(st.messages)-1])
+		at[0] = len(buf) - len(rest)
+		rest = st.broker.ReadSeat(base, i, rest)
+		at[1] = len(buf) - len(rest)
+		rest = e.readProcess(rest, st, i)
+		at[2] = len(buf) - len(rest)
+		r := protocol.ReadForm(rest, base)
+		for n := r.Byte(); n > 0; n-- {
+			from := at[2] + r.Read()
+			st.messages = append(st.messages, message{worker: int8(i), place: uint16(from)})
+			m := &st.messages[len(st.messages)-1]
+			readMessage(&r, m)
+			m.size = uint16(at[2] + r.Read() - from)
 		}
-		at[3] = len(buf) - len(r.buf)
+		rest = r.Rest()
+		at[3] = len(buf) - len(rest)
 	}
-	st.broker.ReadWaiting(r.buf)
+	st.broker.ReadWaiting(rest)
 	st.clean()
 }
 
-func (e *engine) readProcess(r *reader, st *state, i int) {
+func (e *engine) readProcess(buf []byte, st *state, i int) []byte {
+	r := protocol.ReadForm(buf, base)
 	w := &st.workers[i]
 	w.life = life{killAt: protocol.Never, pausedUntil: protocol.Never}
-	flags := r.byte()
+	flags := r.Byte()
 	w.stopped, w.signalled, w.hurried, w.shaken = flags&stoppedBit != 0, flags&signalledBit != 0, flags&hurriedBit != 0, flags&shakenBit != 0
 	w.quiet, w.dead, w.clean, w.paused = flags&quietBit != 0, flags&deadBit != 0, flags&cleanBit != 0, flags&pausedBit != 0
-	lives := r.byte()
+	lives := r.Byte()
 	w.lives, w.owed, w.tardy, w.told = lives>>5, int8(lives>>2&7), lives&2 != 0, lives&1 != 0
-	w.member = model.Member{Seat: int32(i), Nonce: uint64(w.lives), Generation: uint32(r.byte()), Incarnation: uint64(r.byte())}
-	if !w.dead {
-		w.script, w.next, w.waiting = int8(r.byte()), int8(r.byte()), int8(r.byte())
-		w.killAt = r.at()
-		if w.paused {
-			w.pausedUntil = r.at()
-		}
-		r.buf = w.machine.ReadCanonical(&e.cfg, e.memory(w), base, r.buf)
-		for k := range e.slots {
-			h := &w.hands[k]
-			b := r.byte()
-			h.state, h.shared, h.saved, h.excused, h.softened = handState(b&7), b&8 != 0, b&16 != 0, b&32 != 0, b&64 != 0
-			if h.state != idle {
-				h.job, h.token = protocol.JobKey(r.byte()), protocol.Token(r.byte())
-			}
+	w.member = model.Member{Seat: int32(i), Nonce: uint64(w.lives), Generation: uint32(r.Byte()), Incarnation: uint64(r.Byte())}
+	if w.dead {
+		return r.Rest()
+	}
+	w.script, w.next, w.waiting = int8(r.Byte()), int8(r.Byte()), int8(r.Byte())
+	w.killAt = r.At()
+	if w.paused {
+		w.pausedUntil = r.At()
+	}
+	r = protocol.ReadForm(w.machine.ReadCanonical(&e.cfg, e.memory(w), base, r.Rest()), base)
+	for k := range e.slots {
+		h := &w.hands[k]
+		b := r.Byte()
+		h.state, h.shared, h.saved, h.excused, h.softened = handState(b&7), b&8 != 0, b&16 != 0, b&32 != 0, b&64 != 0
+		if h.state != idle {
+			h.job, h.token = protocol.JobKey(r.Byte()), protocol.Token(r.Byte())
 		}
 	}
+	return r.Rest()
 }
 
-func (e *engine) readMessage(r *reader, m *message) {
-	b := r.byte()
-	m.kind, m.copied, m.tag, m.due = messageKind(b&3), b&4 != 0, r.byte(), r.at()
+func readMessage(r *protocol.FormReader, m *message) {
+	b := r.Byte()
+	m.kind, m.copied, m.tag, m.due = messageKind(b&3), b&4 != 0, r.Byte(), r.At()
 	if m.kind != toWorker {
-		m.from = model.Member{Seat: int32(m.worker), Nonce: uint64(r.byte()), Generation: uint32(r.byte()), Incarnation: uint64(r.byte())}
+		m.from = model.Member{Seat: int32(m.worker), Nonce: uint64(r.Byte()), Generation: uint32(r.Byte()), Incarnation: uint64(r.Byte())}
 	}
 	if m.kind == hangup {
 		return
 	}
 	if m.kind == toWorker {
-		m.code, m.n = protocol.Code(r.byte()), int8(r.byte())
+		m.code, m.n = protocol.Code(r.Byte()), int8(r.Byte())
 		for k := range m.grants[:m.n] {
-			m.grants[k] = grant{protocol.JobKey(r.byte()), 0, 0}
-			m.grants[k].version, m.grants[k].token = uint16(r.byte()), protocol.Token(r.byte())
+			m.grants[k] = grant{protocol.JobKey(r.Byte()), 0, 0}
+			m.grants[k].version, m.grants[k].token = uint16(r.Byte()), protocol.Token(r.Byte())
 		}
 	}
 	switch {
 	case m.registers():
-		m.seq = uint64(r.byte())
+		m.seq = uint64(r.Byte())
 	case m.numbered():
-		m.seq, m.want, m.span = uint64(r.byte()), int32(r.byte()), r.span()
+		m.seq, m.want, m.span = uint64(r.Byte()), int32(r.Byte()), r.Span()
 	case protocol.EffectKind(m.tag) == protocol.Register && m.kind == toBroker, protocol.EffectKind(m.tag) == protocol.Going && m.kind == toBroker:
 	default:
-		m.slot, m.verb, m.reason, m.cursor = int32(r.byte())-1, protocol.Verb(r.byte()), protocol.Reason(r.byte()), protocol.Cursor(r.byte())
-		m.job, m.token = protocol.JobKey(r.byte()), protocol.Token(r.byte())
+		m.slot, m.verb, m.reason, m.cursor = int32(r.Byte())-1, protocol.Verb(r.Byte()), protocol.Reason(r.Byte()), protocol.Cursor(r.Byte())
+		m.job, m.token = protocol.JobKey(r.Byte()), protocol.Token(r.Byte())
 		if m.dated() {
-			m.at = r.at()
+			m.at = r.At()
 		} else {
-			m.span = r.span()
+			m.span = r.Span()
 		}
 	}
 }

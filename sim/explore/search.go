@@ -312,8 +312,16 @@ type lane struct {
 	outgoing    [shards][]byte
 	transitions int
 	found       finding
+	recent      [recents]digested
 	foreseen    uint32 // means nothing
 }
+
+// digested is a state that was offered.
+type digested struct{ a, b uint64 }
+
+// recents is of how many states that a lane has offered last it knows that they are not new.
+// Two steps that commute lead to one state, and are soon tried in the other order.
+const recents = 1 << 11
 
 func newLane(s *search) *lane {
 	l := &lane{search: s, engine: newEngine(s.world)}
@@ -406,6 +414,13 @@ const offerHead = 16 + 4 + 2 + 1 + 2
 
 func (l *lane) offer(form []byte, parent uint32, act uint16, prompt bool) {
 	a, b := digest(form)
+	if r := &l.recent[a%recents]; *r != (digested{a, b}) {
+		*r = digested{a, b}
+	} else if prompt || l.search.edges != nil {
+		form = nil // nobody will read it
+	} else {
+		return
+	}
 	k := b & (shards - 1)
 	l.foreseen += l.search.shards[k].seen.foresee(a)
 	out := binary.LittleEndian.AppendUint64(l.outgoing[k], a)

@@ -89,6 +89,10 @@ type message struct {
 	code   protocol.Code
 	kind   messageKind
 	copied bool // it has been doubled
+
+	// Where in the form that was read last it is, and in how many bytes. None says that it came
+	// or changed since.
+	place, size uint16
 }
 
 // grant is a job of a claim's answer.
@@ -125,7 +129,7 @@ type state struct {
 	broker   model.Broker
 	workers  []worker
 	messages []message
-	used     [budgets]int8
+	used     [budgets]uint8
 	finished jobSet // a handler finished them
 	failed   jobSet // a handler failed
 	undone   jobSet // undo hooks ran for them

@@ -1,0 +1,90 @@
+package protocol
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+)
+
+// What a form says is read back, at another time shifted by what lies between.
+func TestAFormReadBackSaysTheSame(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now, later := Instant(rapid.Int64Range(0, math.MaxInt64/4).Draw(t, "now")), Instant(rapid.Int64Range(0, math.MaxInt64/4).Draw(t, "later"))
+		d := Duration(rapid.OneOf(
+			rapid.Int64Range(-200, 200).AsAny(), rapid.Int64Range(-math.MaxInt64/4, math.MaxInt64/4).AsAny(),
+		).Draw(t, "d").(int64))
+		if rapid.Bool().Draw(t, "in halves") {
+			d = d % 300 * half
+		}
+		n, b, flag, meant := rapid.Uint64().Draw(t, "n"), rapid.Byte().Draw(t, "b"), rapid.Bool().Draw(t, "flag"), rapid.Bool().Draw(t, "meant")
+		w := FormWriter{Now: now}
+		w.Byte(b)
+		w.Flag(flag)
+		w.Num(n)
+		w.At(now.Add(d))
+		w.At(Never)
+		w.AtIf(meant, now.Add(d))
+		w.Span(d)
+		w.Span(Forever)
+		w.Byte(b)
+
+		r := ReadForm(append(w.Buf, "rest"...), later)
+		require.Equal(t, b, r.Byte())
+		require.Equal(t, flag, r.Flag())
+		require.Equal(t, n, r.Num())
+		require.Equal(t, later.Add(d), r.At())
+		require.Equal(t, Never, r.At())
+		at, is := r.AtIf()
+		require.Equal(t, meant, is)
+		if meant {
+			require.Equal(t, later.Add(d), at)
+		}
+		require.Equal(t, d, r.Span())
+		require.Equal(t, Forever, r.Span())
+		require.Equal(t, b, r.Byte())
+		require.Equal(t, len(w.Buf), r.Read())
+		require.Equal(t, "rest", string(r.Rest()))
+	})
+}
+
+// A slice of a small world's grace is half a second, and takes no more room than a whole one.
+func TestInstantsThatAreNearTakeOneByte(t *testing.T) {
+	for d := -30 * Second; d <= 96*Second; d += half {
+		w := FormWriter{Now: Instant(Hour)}
+		w.At(w.Now.Add(d))
+		assert.Len(t, w.Buf, 1, "%v", d)
+	}
+}
+
+// Ranks are places among the numbers that are there; zero is nobody's number.
+func TestNumbersAreRankedByTheirOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		some := rapid.SliceOfNDistinct(rapid.OneOf(rapid.Uint64Range(0, 80), rapid.Uint64()), 0, 16, rapid.ID).Draw(t, "numbers")
+		var s Numbers
+		s.Reset(0)
+		for _, x := range append(some, some...) {
+			s.Add(x)
+		}
+		sorted := slices.DeleteFunc(slices.Sorted(slices.Values(some)), func(x uint64) bool { return x == 0 })
+		for k, x := range sorted {
+			require.Equal(t, uint64(k+1), s.Rank(x), "%d", x)
+		}
+		require.Zero(t, s.Rank(0))
+		dense := true
+		for k, x := range sorted {
+			dense = dense && (x == uint64(k+1) || x >= 1000)
+		}
+		require.Equal(t, dense, s.Dense(1000))
+		again := s
+		again.Reset(s.Small())
+		for _, x := range sorted {
+			if x < smallNumbers {
+				require.Equal(t, s.Rank(x), again.Rank(x), "%d", x)
+			}
+		}
+	})
+}
