@@ -7,12 +7,13 @@ import "github.com/quiesce/quiesce/internal/deviation"
 // do not say, so no copy and no snapshot has to keep it, and what changes more than one slot
 // just forgets it.
 type census struct {
-	soonest Instant // the earliest deadline of a slot
-	holders int32   // slots that have it; while there is one, no other can be earlier
-	free    int32   // slots that could take a job when a request that is sent now is answered
-	alive   int32   // slots that take part in a round of renewal
-	below   int32   // no slot before this one is free
-	known   bool
+	soonest  Instant // the earliest deadline of a slot
+	holders  int32   // slots that have it; while there is one, no other can be earlier
+	free     int32   // slots that could take a job when a request that is sent now is answered
+	alive    int32   // slots that take part in a round of renewal
+	settling int32   // slots whose settling is not answered
+	below    int32   // no slot before this one is free
+	known    bool
 }
 
 // counts reports whether the phase is one in which slots are counted. In a drain their deadlines
@@ -54,8 +55,11 @@ func (m *Machine) enter(i int) {
 	if m.keepsAlive(s) {
 		c.alive++
 	}
-	if s.state == SlotFree {
+	switch s.state {
+	case SlotFree:
 		c.below = min(c.below, int32(i))
+	case SlotSettling:
+		c.settling++
 	}
 }
 
@@ -79,6 +83,9 @@ func (m *Machine) exit(i int) {
 	}
 	if m.keepsAlive(s) {
 		c.alive--
+	}
+	if s.state == SlotSettling {
+		c.settling--
 	}
 }
 

@@ -256,7 +256,7 @@ func TestBackoffOfSettlingBeginsAnew(t *testing.T) {
 		require.True(t, s.until(settleRound, NoSlot))
 		s.do(Event{})
 	}
-	s.do(Settled(0, 1, 10, OK)).tick() // the round that was still to come, with nothing to repeat
+	s.do(Settled(0, 1, 10, OK))
 	s.grant(2, plainKind).do(Returned(0, ReturnedNil, true))
 	gaps := []Duration{}
 	for range 3 {
@@ -266,6 +266,17 @@ func TestBackoffOfSettlingBeginsAnew(t *testing.T) {
 		s.do(Event{})
 	}
 	require.Equal(t, []Duration{s.cfg.Retry.Min, 2 * s.cfg.Retry.Min, 4 * s.cfg.Retry.Min}, gaps)
+}
+
+// Nobody is woken for a round of settling with nothing to repeat.
+func TestNoRoundOfSettlingIsLeftAfterTheLastAnswer(t *testing.T) {
+	s := newStage(2, nil).serve().grant(1, plainKind).grant(2, plainKind)
+	s.do(Returned(0, ReturnedNil, true), Returned(1, ReturnedNil, true), Settled(0, 1, 10, OK))
+	_, waits := s.find(settleRound, NoSlot)
+	require.True(t, waits, "for the answer about the other job")
+	s.do(Settled(1, 2, 20, OK))
+	_, waits = s.find(settleRound, NoSlot)
+	require.False(t, waits)
 }
 
 // Rule 7: hooks that outlived their slice leave shared names alone once the claim is not trusted any

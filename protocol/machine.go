@@ -2,9 +2,9 @@ package protocol
 
 import "github.com/quiesce/quiesce/internal/deviation"
 
-// RulesVersion is raised whenever a golden trace changes, so that a recording says under
-// which rules it was made.
-const RulesVersion = 2
+// RulesVersion is raised whenever a golden trace changes, or the instants at which something is
+// repeated, so that a recording says under which rules it was made.
+const RulesVersion = 3
 
 // Phase is where the life of a worker stands.
 type Phase uint8

@@ -90,12 +90,28 @@ func (m *Machine) settledElsewhere(i int, fx *Effects) {
 }
 
 // freeSettled frees a slot, unless its undo hooks still run: it is not used again under them.
+// When it was the last that waited for an answer there is no next round.
 func (m *Machine) freeSettled(i int) {
 	s := &m.slots[i]
-	if !s.has(undoRuns) {
+	if s.has(undoRuns) {
+		s.state = SlotZombie
+		s.set(lost | superseded)
+	} else {
 		*s = Slot{}
-		return
 	}
-	s.state = SlotZombie
-	s.set(lost | superseded)
+	if !m.anySettling() {
+		m.settleAt = Never
+	}
+}
+
+func (m *Machine) anySettling() bool {
+	if m.census.known {
+		return m.census.settling > 0
+	}
+	for i := range m.slots {
+		if m.slots[i].state == SlotSettling {
+			return true
+		}
+	}
+	return false
 }

@@ -58,8 +58,10 @@ var unreached = []struct{ table, row, columns string }{
 	{"REQUEST", "answered unknown, second attempt", "None | Withdrawing"},
 	{"REQUEST", "settleBy", "Asked | Withdrawing"},
 	{"SLOT", "undoBy", "Undoing | Settling, undo runs"},
+	{"SLOT", "settling round", "Running | Cancelled | Undoing"}, // beside another slot, and not at an instant of renewal
 	{"LOST", "granted, run", "Undoing, lost | Undoing, taken | Zombie | Zombie, taken"},
 	{"LOST", "save", "Zombie, taken"},
+	{"LOST", "settling round", "Undoing, lost | Undoing, taken | Zombie | Zombie, taken | Zombie, undo runs"},
 	{"LOST", "hurry", "Undoing, taken"},
 	{"LOST", "undoBy", "Undoing, lost | Undoing, taken"},
 	{"DEADLINE", "distrust", "Cancelling"},

@@ -33,7 +33,7 @@ func Worlds() []World {
 			w.Policy.OnStop = protocol.IgnoreOnStop
 		}),
 		world("dies-late", "a worker that dies of the drain's deadline", func(w *World) {
-			w.Jobs, w.Stops, w.Scripts, w.Replace, w.Grace = 2, 1, [][]Nudge{{Term}}, ReplaceStopped, 5
+			w.Jobs, w.Stops, w.Scripts, w.Replace, w.Grace = 2, 1, [][]Nudge{{Term}}, ReplaceStopped, 6
 			w.Policy.AtDeadline, w.Heartbeat = protocol.DieAtDeadline, 2
 		}),
 		world("weighs", "a drain that weighs going on against handing back", func(w *World) {
