@@ -208,6 +208,13 @@ func (b *Broker) Handle(now protocol.Instant, req Request, out *Outbox) {
 	b.refill(now, out)
 }
 
+// Parks reports whether a claim request of a life waits for a job. It is answered no later than
+// BrokerConfig.Park after it came.
+func (b *Broker) Parks(who Member) bool {
+	m := b.members.find(who)
+	return m != nil && m.parked
+}
+
 // Foresee reads what Handle will need for a request, and changes nothing: a driver that knows
 // several requests ahead can wait for all their memory at once. The number it returns means
 // nothing; it keeps the reads from being left out.

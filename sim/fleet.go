@@ -57,7 +57,7 @@ func (f *fleet) body(cfg *protocol.Config) *body {
 	b := f.idle[len(f.idle)-1]
 	f.idle = f.idle[:len(f.idle)-1]
 	clear(b.execs)
-	b.tickAt = protocol.Never
+	b.tickAt, b.visitAt = 0, 0
 	return b
 }
 
@@ -293,8 +293,7 @@ func (w *World) stopBy(p *process, plan model.StopPlan, cause meter.Cause) {
 
 // alive reports whether the life behind a claim still runs.
 func (w *World) alive(owner model.Member) bool {
-	p := &w.fleet.procs[owner.Seat]
-	return p.state == seatUp && uint64(p.life) == owner.Nonce
+	return w.fleet.procs[owner.Seat].is(owner)
 }
 
 // progress returns how far the executions that run now have come, by job.

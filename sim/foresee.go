@@ -36,7 +36,7 @@ func (w *World) foresee(next []agenda.Entry[event]) {
 		}
 		b := w.fleet.procs[e.seat].body
 		m := &b.machine
-		seen += uint64(m.Phase()) + m.Incarnation() + uint64(m.ExitBy()) + uint64(m.Deadline()) + uint64(b.tickAt)
+		seen += uint64(m.Phase()) + m.Incarnation() + uint64(m.ExitBy()) + uint64(m.Deadline()) + uint64(b.visitAt)
 	}
 	for i := range next {
 		e := &next[i].What

@@ -98,6 +98,7 @@ func (w *World) startExecution(p *process, slot int) {
 func (w *World) scheduleHandler(p *process, slot int) {
 	x := &p.execs[slot]
 	w.at(x.endAt, event{kind: evHandler, seat: p.seat, life: p.life, slot: int16(slot), what: x.turn})
+	p.expect(w.now, x.endAt)
 }
 
 // cancelExecution tells a handler to stop. It notices at its next checkpoint, unless it is

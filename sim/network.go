@@ -18,11 +18,16 @@ func (w *World) send(p *process, e *protocol.Effect) {
 	if p.partitionedUntil > w.now || w.rnd.Happens(StreamMessage, name, n, net.Loss) {
 		return
 	}
-	req := model.Request{From: p.member(), Effect: *e}
-	w.at(w.now.Add(w.latency(StreamMessage, name, n+1)), event{kind: evRequest, seat: p.seat, what: w.requests.Put(req)})
+	w.dispatchRequest(p, e, w.now.Add(w.latency(StreamMessage, name, n+1)))
 	if w.rnd.Happens(StreamMessage, name, n+2, net.Duplicate) {
-		w.at(w.now.Add(w.latency(StreamMessage, name, n+3)), event{kind: evRequest, seat: p.seat, what: w.requests.Put(req)})
+		w.dispatchRequest(p, e, w.now.Add(w.latency(StreamMessage, name, n+3)))
 	}
+}
+
+// dispatchRequest has an effect arrive at the broker.
+func (w *World) dispatchRequest(p *process, e *protocol.Effect, at protocol.Instant) {
+	w.at(at, event{kind: evRequest, seat: p.seat, what: w.requests.Put(model.Request{From: p.member(), Effect: *e})})
+	p.expect(w.now, at)
 }
 
 // hangUp is the end of a dead process's connection, by which the broker learns that nobody
@@ -68,6 +73,12 @@ func (w *World) onRequest(e event) {
 	}
 	w.broker.Handle(w.now, req, &w.out)
 	w.flush()
+	if p := &w.fleet.procs[e.seat]; p.is(req.From) {
+		if w.broker.Parks(req.From) {
+			p.visitAt = w.now.Add(w.configs[0].Park) // by an answer
+		}
+		w.attend(p)
+	}
 }
 
 func (w *World) onBrokerTick() {
@@ -105,8 +116,18 @@ func (w *World) flush() {
 
 // sendAnswer puts one message to a worker on the wire.
 func (w *World) sendAnswer(parts []model.Answer) {
-	to := &parts[0].To
-	p := &w.fleet.procs[to.Seat]
+	p := &w.fleet.procs[parts[0].To.Seat]
+	listens := p.is(parts[0].To)
+	if listens {
+		p.visitAt = 0 // what it waited for was this answer
+	}
+	w.sendTo(p, parts)
+	if listens {
+		w.attend(p)
+	}
+}
+
+func (w *World) sendTo(p *process, parts []model.Answer) {
 	n := uint64(p.answered) * drawsPerMessage
 	p.answered++
 	net := &w.sc.Faults.Network
@@ -118,12 +139,18 @@ func (w *World) sendAnswer(parts []model.Answer) {
 	if w.slowUntil > w.now {
 		late = w.sc.Faults.SlowBy
 	}
-	e := event{kind: evAnswer, seat: to.Seat, life: uint32(to.Nonce)}
-	e.what = w.chain(parts)
-	w.at(w.now.Add(late+w.latency(StreamAnswer, name, n+1)), e)
+	w.dispatchAnswer(p, parts, w.now.Add(late+w.latency(StreamAnswer, name, n+1)))
 	if w.rnd.Happens(StreamAnswer, name, n+2, net.Duplicate) {
-		e.what = w.chain(parts)
-		w.at(w.now.Add(late+w.latency(StreamAnswer, name, n+3)), e)
+		w.dispatchAnswer(p, parts, w.now.Add(late+w.latency(StreamAnswer, name, n+3)))
+	}
+}
+
+// dispatchAnswer has a message arrive at a worker.
+func (w *World) dispatchAnswer(p *process, parts []model.Answer, at protocol.Instant) {
+	to := &parts[0].To
+	w.at(at, event{kind: evAnswer, seat: to.Seat, life: uint32(to.Nonce), what: w.chain(parts)})
+	if p.is(*to) {
+		p.expect(w.now, at)
 	}
 }
 

@@ -44,13 +44,17 @@ type body struct {
 	machine  protocol.Machine
 	requests [1]protocol.Request
 	execs    []execution      // one per slot
-	tickAt   protocol.Instant // of the one queued tick that counts
+	tickAt   protocol.Instant // of the first queued tick, if it is not over
+	visitAt  protocol.Instant // when something else attends to the process, if it is not over: the earliest that is known
 }
 
 // member says who the process is to the broker.
 func (p *process) member() model.Member {
 	return model.Member{Seat: p.seat, Nonce: uint64(p.life), Incarnation: p.machine.Incarnation(), Generation: p.generation}
 }
+
+// is reports whether the process is a life that the broker knows.
+func (p *process) is(m model.Member) bool { return p.state == seatUp && uint64(p.life) == m.Nonce }
 
 // slot returns the machine's view of a slot: whose job it is that is executed there.
 func (p *process) slot(i int) *protocol.Slot { return &p.machine.Slots()[i] }
@@ -131,28 +135,34 @@ func (w *World) step(p *process, ev protocol.Event) {
 	if !p.ready && p.machine.Phase() == protocol.PhaseServing {
 		w.becomeReady(p)
 	}
-	w.scheduleTick(p)
 }
 
-// scheduleTick keeps one tick queued per process, moved only when it is wanted earlier: a
-// deadline that moved later re-checks when the tick fires.
-func (w *World) scheduleTick(p *process) {
-	if at := p.global(p.machine.Deadline()); at < p.tickAt {
-		p.tickAt = at
+// expect takes down that something will attend to the process at an instant.
+func (p *process) expect(now, at protocol.Instant) {
+	if at < p.visitAt || p.visitAt <= now {
+		p.visitAt = at
+	}
+}
+
+// attend sees to it that the machine is stepped by its deadline. Whatever happens to a process,
+// or to a message of it, attends to it afterwards. So a tick is queued only when the deadline
+// comes before all that is known to happen, which is rare: most deadlines are for an answer
+// that does not come, or for a handler that goes on for long.
+func (w *World) attend(p *process) {
+	at := max(p.global(p.machine.Deadline()), p.busyUntil(w.now))
+	if p.visitAt > w.now && p.visitAt <= at || p.tickAt > w.now && p.tickAt <= at {
+		return
+	}
+	p.tickAt = at
+	if at != protocol.Never {
 		w.at(at, event{kind: evTick, seat: p.seat, life: p.life})
 	}
 }
 
 func (w *World) onTick(p *process) {
-	if w.now < p.tickAt {
-		return // one that was overtaken
+	if p.local(w.now) >= p.machine.Deadline() {
+		w.step(p, protocol.Event{Kind: protocol.Tick})
 	}
-	p.tickAt = protocol.Never
-	if p.local(w.now) < p.machine.Deadline() {
-		w.scheduleTick(p)
-		return
-	}
-	w.step(p, protocol.Event{Kind: protocol.Tick})
 }
 
 // carryOut does what the machine asked for.

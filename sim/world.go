@@ -257,6 +257,13 @@ func (w *World) dispatchToProcess(e event) {
 		w.drop(e)
 		return
 	}
+	w.deliver(p, e)
+	if p.life == e.life && p.state == seatUp {
+		w.attend(p)
+	}
+}
+
+func (w *World) deliver(p *process, e event) {
 	switch e.kind {
 	case evUp:
 		w.onUp(p)
@@ -276,6 +283,7 @@ func (w *World) dispatchToProcess(e event) {
 	}
 	if until := p.busyUntil(w.now); until > w.now {
 		w.at(until, e)
+		p.expect(w.now, until)
 		return
 	}
 	switch e.kind {
