@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -37,10 +38,19 @@ type journalHead struct {
 }
 
 type journalLine struct {
-	Fingerprint string     `json:"fingerprint"`
-	Seed        uint64     `json:"seed"`
-	Row         *meter.Row `json:"row"`
+	Fingerprint string          `json:"fingerprint"`
+	Seed        uint64          `json:"seed"`
+	Row         json.RawMessage `json:"row"`
+	CRC         string          `json:"crc"` // of the rest: a disk that failed leaves numbers that look like any
 }
+
+func (l *journalLine) sum() string {
+	h := crc32.New(castagnoli)
+	fmt.Fprintf(h, "%s %d %s", l.Fingerprint, l.Seed, l.Row)
+	return fmt.Sprintf("%08x", h.Sum32())
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // build names the program whose rows may be put together.
 func build() string {
@@ -94,10 +104,14 @@ func (j *journal) read(number int, line []byte) error {
 	if err := strictly(line, &l); err != nil {
 		return fmt.Errorf("is not a row: %w", err)
 	}
-	if l.Row == nil {
-		return errors.New("is not a row: there is none in it")
+	if l.CRC != l.sum() {
+		return errors.New("was changed after it was written: its checksum is not that of its row")
 	}
-	j.rows[rowKey{l.Fingerprint, l.Seed}] = l.Row
+	row := new(meter.Row)
+	if err := strictly(l.Row, row); err != nil {
+		return fmt.Errorf("is not a row: %w", err)
+	}
+	j.rows[rowKey{l.Fingerprint, l.Seed}] = row
 	return nil
 }
 
@@ -119,13 +133,19 @@ func (j *journal) attach(plan *lab.Plan) error {
 	}
 	plan.Known = func(policy string, seed uint64) *meter.Row { return j.rows[rowKey{fingerprints[policy], seed}] }
 	plan.Keep = func(policy string, seed uint64, row *meter.Row) error {
-		return j.keep(journalLine{fingerprints[policy], seed, row})
+		return j.keep(rowKey{fingerprints[policy], seed}, row)
 	}
 	return nil
 }
 
 // keep appends a row. It reaches the file at once: the next thing to happen may be SIGKILL.
-func (j *journal) keep(l journalLine) error {
+func (j *journal) keep(key rowKey, row *meter.Row) error {
+	text, err := json.Marshal(row)
+	if err != nil {
+		return err
+	}
+	l := journalLine{Fingerprint: key.fingerprint, Seed: key.seed, Row: text}
+	l.CRC = l.sum()
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	if j.file == nil {
@@ -146,7 +166,7 @@ func (j *journal) keep(l journalLine) error {
 	if err != nil {
 		return outError(filepath.Dir(j.path), err)
 	}
-	j.rows[rowKey{l.Fingerprint, l.Seed}] = l.Row
+	j.rows[key] = row
 	return nil
 }
 

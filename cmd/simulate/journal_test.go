@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,6 +43,22 @@ func rewrite(t *testing.T, file, text string) {
 	require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
 }
 
+// forge changes every kept row and sums it up again, as if a run had given it.
+func forge(t *testing.T, text, old, becomes string) string {
+	t.Helper()
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines[1 : len(lines)-1] {
+		var l journalLine
+		require.NoError(t, strictly([]byte(line), &l))
+		l.Row = []byte(strings.Replace(string(l.Row), old, becomes, 1))
+		l.CRC = l.sum()
+		forged, err := json.Marshal(l)
+		require.NoError(t, err)
+		lines[1+i] = string(forged) + "\n"
+	}
+	return strings.Join(lines, "")
+}
+
 func TestAStoppedComparisonGoesOnWhereItWas(t *testing.T) {
 	scenario, dir := small(t), t.TempDir()
 	file := interrupt(t, dir, scenario)
@@ -61,7 +78,7 @@ func TestFinishedRowsAreNotComputedAgain(t *testing.T) {
 	file := interrupt(t, dir, scenario)
 	whole := succeed(t, "compare", scenario, "--seeds", "2")
 	// A row that no run would give: where it shows up, it was taken and not computed.
-	forged := strings.ReplaceAll(read(t, file), `"released":`, `"released":9`)
+	forged := forge(t, read(t, file), `"released":`, `"released":9`)
 	rewrite(t, file, forged)
 	r := invoke(t.Context(), "compare", scenario, "--seeds", "2", "--quiet", "--out", dir)
 	require.Equal(t, exitFine, r.status)
@@ -97,7 +114,10 @@ func TestRowsThatCannotBeTrustedAreRefused(t *testing.T) {
 		{"another format", strings.Replace(good, `"format":2`, `"format":0`, 1), "another build"},
 		{"something else", "hello\n", "rows.jsonl:1: is not the beginning of kept rows"},
 		{"damaged", strings.Replace(good, `"fingerprint"`, `"fingerprnt"`, 1), "rows.jsonl:2: is not a row"},
-		{"no row", strings.Replace(good, "\n", "\n{}\n", 1), "rows.jsonl:2: is not a row"},
+		{"another number", strings.Replace(good, `"jobs_enqueued":`, `"jobs_enqueued":9`, 1), "rows.jsonl:2: was changed after it was written"},
+		{"another seed", strings.Replace(good, `"seed":`, `"seed":9`, 1), "rows.jsonl:2: was changed after it was written"},
+		{"a row that no run leaves", forge(t, good, `"jobs_enqueued":`, `"jobs_enqueued":-`), "rows.jsonl:2: is not a row: "},
+		{"no row", strings.Replace(good, "\n", "\n{}\n", 1), "rows.jsonl:2: was changed after it was written"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			rewrite(t, file, c.text)

@@ -64,11 +64,17 @@ func TestMergeRefusesWhatIsNotWhole(t *testing.T) {
 	text, err := os.ReadFile(files[1])
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(half, text[:len(text)/2], 0o644))
+	edited := filepath.Join(t.TempDir(), "edited.json")
+	rewrite(t, edited, strings.Replace(string(text), `"jobs_enqueued":`, `"jobs_enqueued":1`, 1))
+	older := filepath.Join(t.TempDir(), "older.json")
+	rewrite(t, older, strings.Replace(string(text), `"format":`, `"format":1`, 1))
 	for _, c := range []struct {
 		name  string
 		files []string
 		says  string
 	}{
+		{"a number changed by hand", []string{files[0], edited, files[2]}, edited + ": was changed after it was written"},
+		{"of another version", []string{files[0], older, files[2]}, older + ": has format 12"},
 		{"missing", files[:2], "of 3 shards one is missing: 2"},
 		{"twice", append(files[:3:3], files[1]), "shard 1 of 3 is there twice, as " + files[1]},
 		{"of another plan", []string{files[0], files[1], others[2]}, files[0] + " and " + others[2] + " do not belong together"},

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,13 +12,16 @@ import (
 )
 
 // Sheet is what a shard leaves in a file: rows, and everything that tells which plan they
-// belong to. It holds no time and no place, so equal shards give equal files.
+// belong to. It holds no time and no place, so equal shards give equal files. The last line
+// is the checksum of all that stands before it: no number in it looks wrong when a disk, a
+// transfer or a hand has made it another one.
 type Sheet struct {
 	Format int    `json:"format"` // meter.FormatVersion
 	Build  string `json:"build"`  // of the program that made it
 	Index  int    `json:"shard"`
 	Of     int    `json:"of"`
-	Parts  []Part `json:"parts"` // one per load
+	Parts  []Part `json:"parts"`  // one per load
+	SHA256 string `json:"sha256"` // set by Write
 }
 
 // Part is the rows of one plan.
@@ -38,6 +42,13 @@ type Part struct {
 // maxSheet bounds what is read: ten thousand rows of a large fleet.
 const maxSheet = 4 << 30
 
+// sumKey opens the last line of a sheet. What stands before it is summed.
+const sumKey = `"sha256":`
+
+func sumLine(text []byte) string {
+	return fmt.Sprintf("%s\"%x\"}", sumKey, sha256.Sum256(text))
+}
+
 // Write writes the sheet, one part per line.
 func (s *Sheet) Write(w io.Writer) error {
 	head := *s
@@ -47,7 +58,7 @@ func (s *Sheet) Write(w io.Writer) error {
 		return err
 	}
 	var b bytes.Buffer
-	b.Write(text[:len(text)-2]) // without the end of the empty list
+	b.Write(text[:bytes.LastIndexByte(text, ']')]) // the list is filled below
 	for i := range s.Parts {
 		if i > 0 {
 			b.WriteByte(',')
@@ -59,13 +70,14 @@ func (s *Sheet) Write(w io.Writer) error {
 		b.WriteByte('\n')
 		b.Write(part)
 	}
-	b.WriteString("\n]}\n")
+	b.WriteString("\n],\n")
+	b.WriteString(sumLine(b.Bytes()) + "\n")
 	_, err = w.Write(b.Bytes())
 	return err
 }
 
-// ReadSheet reads what Write wrote. Anything else is refused: a file cut short, rows that do
-// not fit the plan they claim to belong to, a format of another time.
+// ReadSheet reads what Write wrote. Anything else is refused: a file cut short or changed, rows
+// that do not fit the plan they claim to belong to, a format of another time.
 func ReadSheet(r io.Reader) (*Sheet, error) {
 	text, err := io.ReadAll(io.LimitReader(r, maxSheet))
 	if err != nil {
@@ -89,6 +101,15 @@ func ReadSheet(r io.Reader) (*Sheet, error) {
 	var s Sheet
 	if err := dec.Decode(&s); err != nil {
 		return nil, describe(err, text)
+	}
+	if s.SHA256 == "" {
+		return nil, errors.New("has no checksum: an older program wrote it, or its last line is gone; run the shard again")
+	}
+	// The text is summed as it stands: a sheet that was read and written anew by another tool,
+	// which may have rounded its numbers, is not what the shard left.
+	at := bytes.LastIndex(text, []byte(sumKey))
+	if at < 0 || string(bytes.TrimSpace(text[at:])) != sumLine(text[:at]) {
+		return nil, errors.New("was changed after it was written: its checksum is not that of its rows; copy the file again as it is, or run the shard again")
 	}
 	return &s, s.check()
 }

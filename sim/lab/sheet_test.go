@@ -40,6 +40,14 @@ func reread(t testing.TB, s *Sheet) *Sheet {
 	return back
 }
 
+// signed puts the checksum under a text whose last line it is not, as the program would that
+// wrote such a text.
+func signed(text string) string {
+	body, _, _ := strings.Cut(text, "\n"+sumKey)
+	body += "\n"
+	return body + sumLine([]byte(body)) + "\n"
+}
+
 func TestShardsJoinedAreOneRun(t *testing.T) {
 	plan := Plan{Scenario: deployment(), Policies: []string{"crash-only", "hybrid"}, Seeds: 5, First: 3}
 	whole, err := Run(t.Context(), plan)
@@ -99,10 +107,14 @@ func TestFilesThatAreNoShardAreRefused(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, sheets(t, 2, 2, nil)[1].Write(&b))
 	good := b.String()
-	replace := func(old, becomes string) string {
-		require.Contains(t, good, old)
+	require.Equal(t, good, signed(good))
+	change := func(old, becomes string) string {
+		require.True(t, strings.Contains(good, old), old)
 		return strings.Replace(good, old, becomes, 1)
 	}
+	// What is wrong with it is said of a file that was written so, and not changed.
+	replace := func(old, becomes string) string { return signed(change(old, becomes)) }
+	const changed = "was changed after it was written"
 	for _, c := range []struct{ name, text, says string }{
 		{"empty", "", "ends in the middle"},
 		{"cut short", good[:len(good)/2], "ends in the middle"},
@@ -111,14 +123,24 @@ func TestFilesThatAreNoShardAreRefused(t *testing.T) {
 		{"another format", replace(`"format":2`, `"format":7`), "has format 7, this program reads format 2"},
 		{"unknown field", replace(`"build"`, `"bild"`), "unknown field"},
 		{"a shard that cannot be", replace(`"shard":1`, `"shard":2`), "shard 2 of 2"},
-		{"no rows", `{"format":2,"build":"","shard":0,"of":1,"parts":[]}`, "holds no rows"},
+		{"no rows", signed(`{"format":2,"build":"","shard":0,"of":1,"parts":[],` + "\n" + sumKey), "holds no rows"},
+		{"another number in a row", change(`"jobs_enqueued":2`, `"jobs_enqueued":3`), changed},
+		{"one digit more", change(`"released":`, `"released":9`), changed},
+		{"another seed", change(`"first_seed":3`, `"first_seed":4`), changed},
+		{"another policy", change(`["crash-only","hybrid"]`, `["crash-only","drain"]`), changed},
+		{"another build", change(`"build":"test"`, `"build":"next"`), changed},
+		{"spaces", change(`,"build"`, `, "build"`), changed},
+		{"another sum", change(sumKey+`"`, sumKey+`"0`), changed},
+		{"a key of the sum in capitals", change(`"sha256"`, `"SHA256"`), changed},
+		{"parts behind the sum", strings.Replace(good, "\"}\n", "\",\"parts\":[]}\n", 1), changed},
+		{"no sum", strings.Replace(good, ",\n"+sumKey, "}\n", 1)[:strings.Index(good, ",\n"+sumKey)+2], "has no checksum"},
 		{"absurd plan", replace(`"seeds":2`, `"seeds":2000000000`), "2000000000 replications cannot be"},
 		{"fewer rows than seeds", replace(`"seeds":2`, `"seeds":5`), "there are 1 rows, shard 1 of 2 of 5 replications has 2"},
 		{"row that is none", replace(`"rows":[[{`, `"rows":[[null,{`), "there are 2 rows"},
 		{"damaged row", replace(`"jobs_enqueued":`, `"jobs_enqueued":-`), "jobs_enqueued is negative"},
 		{"policy without rows", replace(`["crash-only","hybrid"]`, `["crash-only"]`), "do not fit"},
 		{"no duration", replace(`"duration":1200000000000`, `"duration":0`), "no duration"},
-		{"more behind it", good + "{}", "line 4"},
+		{"more behind it", good + "{}", "line 5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := ReadSheet(strings.NewReader(c.text))
@@ -132,10 +154,11 @@ func FuzzReadSheet(f *testing.F) {
 	var b bytes.Buffer
 	require.NoError(f, sheets(f, 2, 1, func(p *Plan) { p.Scenario.Duration = 3 * protocol.Minute })[0].Write(&b))
 	f.Add(b.Bytes())
-	f.Add([]byte(`{"format":2,"build":"","shard":0,"of":1,"parts":[{"seeds":1,"policies":["x"],"fingerprints":["y"],"duration":1,"rows":[[{"trace_hash":"0000000000000000"}]]}]}`))
+	f.Add([]byte(`{"format":2,"build":"","shard":0,"of":1,"parts":[{"seeds":1,"policies":["x"],"fingerprints":["y"],"duration":1,"rows":[[{"trace_hash":"0000000000000000"}]]}],` + "\n" + sumKey))
 	f.Add([]byte(`{"format":2}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := ReadSheet(bytes.NewReader(text))
+		// Without a sum that fits, next to nothing would get past it.
+		s, err := ReadSheet(strings.NewReader(signed(string(text))))
 		if err != nil {
 			return
 		}
