@@ -1,11 +1,11 @@
 package trace
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 )
 
 // table reads a CSV file with a header, row by row; it is for files that are read once and
@@ -13,6 +13,7 @@ import (
 type table struct {
 	csvRows
 	names []string
+	heads []cell // of the header, where the names stand
 }
 
 // newTable takes the first line for the header.
@@ -27,28 +28,46 @@ func newTable(l *lines) (*table, error) {
 		return nil, err
 	}
 	t := &table{csvRows: csvRows{lines: l, split: splitter{separator: header.separator}, columns: columns{count: len(header.cells)}}}
-	for i := range header.cells {
+	for i, c := range header.cells {
 		t.names = append(t.names, string(header.value(i)))
+		t.heads = append(t.heads, c)
 	}
 	return t, nil
 }
 
-// column finds a column by its name in any case; -1 is none. Of two it takes the first.
-func (t *table) column(name string) int {
+// column finds a column by its name in any case; -1 is none, two are refused.
+func (t *table) column(name string) (int, error) {
+	return t.only(name, "rename one of the two columns", func(have string) bool { return strings.EqualFold(have, name) })
+}
+
+// only finds the column whose name fits what field needs. Which of several is meant the file
+// does not say, and what the first of them holds may be plausible and wrong.
+func (t *table) only(field, remedy string, fits func(string) bool) (int, error) {
+	at := -1
 	for i, have := range t.names {
-		if bytes.EqualFold([]byte(have), []byte(name)) {
-			return i
+		switch {
+		case !fits(have):
+		case at < 0:
+			at = i
+		default:
+			return 0, t.lines.fail(t.heads[i].column, field,
+				fmt.Sprintf("header has two columns for %s, %s and %s", field, quote([]byte(t.names[at])), quote([]byte(have))), remedy)
 		}
 	}
-	return -1
+	return at, nil
 }
 
 // need is column for one that must be there.
 func (t *table) need(name, remedy string) (int, error) {
-	if at := t.column(name); at >= 0 {
-		return at, nil
+	at, err := t.column(name)
+	if err == nil && at < 0 {
+		err = t.lacks(name, remedy)
 	}
-	return 0, &Error{File: t.lines.file, Line: 1, Field: name, Problem: fmt.Sprintf("header has no column %s", name),
+	return at, err
+}
+
+func (t *table) lacks(name, remedy string) *Error {
+	return &Error{File: t.lines.file, Line: 1, Field: name, Problem: fmt.Sprintf("header has no column %s", name),
 		Remedy: fmt.Sprintf("%s; it has %s", remedy, listNames(t.names))}
 }
 

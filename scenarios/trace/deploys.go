@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// ReadDeploys reads a history of deploys: a CSV file, gzipped or not, with a column whose
+// ReadDeploys reads a history of deploys: a CSV file, gzipped or not, with one column whose
 // name begins with time, such as time_utc. With an app, only rows count whose column app has
 // that value. The instants rise and differ: what happens at the same moment is one deploy.
 //
@@ -23,9 +23,12 @@ func ReadDeploys(path, app string) ([]time.Duration, error) {
 	if err != nil {
 		return nil, err
 	}
-	at := slices.IndexFunc(t.names, func(name string) bool { return strings.HasPrefix(strings.ToLower(name), "time") })
-	if at < 0 {
-		_, err := t.need("time", "call the column with the instants time")
+	at, err := t.only("time", "rename all but the one that holds the instants, so that one name begins with time",
+		func(name string) bool { return strings.HasPrefix(strings.ToLower(name), "time") })
+	if err == nil && at < 0 {
+		err = t.lacks("time", "call the column with the instants time")
+	}
+	if err != nil {
 		return nil, err
 	}
 	of := -1

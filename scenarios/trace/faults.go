@@ -102,8 +102,12 @@ func (f *faultReader) read() error {
 		return err
 	}
 	f.table, f.skipped = t, map[string]int{}
-	if t.column("Prob Started") >= 0 {
-		return f.readFailures()
+	started, err := t.column("Prob Started")
+	if err != nil {
+		return err
+	}
+	if started >= 0 {
+		return f.readFailures(started)
 	}
 	return f.readEvents()
 }
@@ -137,7 +141,9 @@ func (f *faultReader) readEvents() error {
 			return err
 		}
 	}
-	at[3] = f.table.column("length")
+	if at[3], err = f.table.column("length"); err != nil {
+		return err
+	}
 	return f.table.each(func(cell func(int) []byte, fail func(int, string, string) error) error {
 		ns, problem, remedy := f.clock.read("time", cell(at[0]), 0, f.table.start)
 		if problem != "" {
@@ -189,8 +195,7 @@ func lengthOf(kind FaultKind, text []byte) (length time.Duration, problem, remed
 }
 
 // readFailures reads the node failures of Los Alamos, which are sorted by system and node.
-func (f *faultReader) readFailures() error {
-	started := f.table.column("Prob Started")
+func (f *faultReader) readFailures(started int) error {
 	node, err := f.table.need("nodenum", "keep the columns of LA-UR-05-7318")
 	if err != nil {
 		return err

@@ -70,6 +70,12 @@ func TestBadFaultsArePlacedAndExplained(t *testing.T) {
 		"a negative length":       {header + "1,1,pause,-5s\n", 2, 11, `length "-5s" is negative`, "1m30s"},
 		"a pause of no time":      {header + "1,1,pause,0\n", 2, 11, "a pause of no time is none", "leave the row out"},
 		"a row cut short":         {header + "1,1\n", 2, 4, "row has 2 cells where the header has 4", "complete"},
+		"two times":               {"time,seat,kind,Time\n1,1,crash,2\n", 1, 16, `header has two columns for time, "time" and "Time"`, "rename one"},
+		"two seats":               {"seat,time,seat,kind\n1,1,2,crash\n", 1, 11, `two columns for seat, "seat" and "seat"`, "rename one"},
+		"two kinds":               {"time,seat,kind,KIND\n1,1,crash,pause\n", 1, 16, `two columns for kind`, "rename one"},
+		"two lengths":             {"time,seat,kind,length,length\n1,1,pause,1,2\n", 1, 23, `two columns for length`, "rename one"},
+		"two starts":              {"Prob Started,nodenum,prob started\n6/21/2005 10:54,1,6/21/2006 10:54\n", 1, 22, `two columns for Prob Started`, "rename one"},
+		"two nodes":               {"Prob Started,nodenum,nodenum\n6/21/2005 10:54,1,2\n", 1, 22, `two columns for nodenum`, "rename one"},
 		"a bad date":              {"nodenum,Prob Started\n1,21/6/2005 10:54\n", 2, 3, "month/day/year", "6/21/2005 10:54"},
 		"no node":                 {"node,Prob Started\n1,6/21/2005 10:54\n", 1, 0, "header has no column nodenum", "it has node, Prob Started"},
 		"a node never added":      {"0,add,a\n1,remove,b\n", 2, 10, `"b" is removed and was not added`, "leave it out"},
@@ -122,14 +128,16 @@ func TestDeploysAreReadSortedAndFiltered(t *testing.T) {
 
 func TestBadDeploysAreExplained(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                              ": is empty; check whether this is the history of deploys",
-		"time\r1\r":                     ":1:5: lines end in a carriage return alone; write line feeds",
-		"when\n1\n":                     ": header has no column time; call the column with the instants time; it has when",
-		"time\n":                        ": has no deploys; write one row for each below the header",
-		"time\n1\nsoon\n":               `:3:1: time "soon" is not a number of seconds`,
-		"time,app\n1,web\n2,mail\n":     `: has no deploy of app "wob"; did you mean web? it has web, mail`,
-		"time\n1\n2024-11-15 16:57:5\n": `:3:1: time "2024-11-15 16:57:5" is not an RFC 3339 instant`,
-		"time,x\n1\n":                   ":2:2: row has 1 cells where the header has 2",
+		"":                                      ": is empty; check whether this is the history of deploys",
+		"time\r1\r":                             ":1:5: lines end in a carriage return alone; write line feeds",
+		"when\n1\n":                             ": header has no column time; call the column with the instants time; it has when",
+		"version,time_queued,Time_utc\nv,1,2\n": `:1:21: header has two columns for time, "time_queued" and "Time_utc"; rename all but the one that holds the instants`,
+		"time,app,app\n1,wob,web\n":             `:1:10: header has two columns for app, "app" and "app"; rename one of the two columns`,
+		"time\n":                                ": has no deploys; write one row for each below the header",
+		"time\n1\nsoon\n":                       `:3:1: time "soon" is not a number of seconds`,
+		"time,app\n1,web\n2,mail\n":             `: has no deploy of app "wob"; did you mean web? it has web, mail`,
+		"time\n1\n2024-11-15 16:57:5\n":         `:3:1: time "2024-11-15 16:57:5" is not an RFC 3339 instant`,
+		"time,x\n1\n":                           ":2:2: row has 1 cells where the header has 2",
 	} {
 		app := ""
 		if strings.Contains(text, "app") {
