@@ -26,7 +26,8 @@ type QueuePreset struct {
 // its user stays the scenario's.
 func (p *QueuePreset) Settings(q Queue) Queue {
 	q.Margin = 0 // the protocol's default for the lease that follows
-	q.Poison, q.CountAtClaim, q.MaxAttempts, q.OnExpiry, q.Poll, q.Habits = 0, false, 0, Redeliver, 0, Habits{}
+	q.Poison, q.CountAtClaim, q.MaxAttempts, q.OnExpiry, q.Habits = 0, false, 0, Redeliver, Habits{}
+	q.Poll, q.InStep = 0, false
 	p.set(&q)
 	return q
 }

@@ -74,6 +74,8 @@ type Queue struct {
 	OnExpiry      OnExpiry
 	MaxMessageAge protocol.Duration // the longest life of a message; rows of the dead are kept this long
 	Poll          protocol.Duration // between two claims that came back empty; 0 is the protocol's default
+	InStep        bool              // workers ask for jobs on the ticks of Poll since their start, so who began together asks together; ours wait from each answer on, with jitter
+	Service       protocol.Duration // a call keeps the broker busy this long, and later ones wait in line; 0 is any number at once
 	Habits
 }
 

@@ -47,7 +47,7 @@ func marked(t *testing.T, text string) (clean string, line, column int) {
 var refused = []struct{ name, text, want string }{
 	// Words.
 	{"a misspelt key names the nearest and lists the valid ones", "queue: {¦leese: 5m}",
-		"queue.leese is not a key; did you mean lease? valid are preset, lease, heartbeat, margin, drift, long_poll, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, max_claims, on_expiry, max_message_age"},
+		"queue.leese is not a key; did you mean lease? valid are preset, lease, heartbeat, margin, drift, long_poll, poll, service, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, max_claims, on_expiry, max_message_age"},
 	{"a key that is like no other only lists the valid ones", "deploys: {¦tuesdays: 3}",
 		"deploys.tuesdays is not a key; valid are every, at, count, trace, app"},
 	{"deploys without a pause between them", "deploys: {every: ¦1ns}", "deploys.every 1ns is too short for a simulation to get anywhere; write at least 1s"},
@@ -69,12 +69,14 @@ var refused = []struct{ name, text, want string }{
 	{"a column named twice", "policies: [{name: today}, {name: ¦today}]", "policies[1].name today stands here for the second time; name each policy once"},
 	{"a column of two ways of stopping", "policies: [{name: today, policy: ¦drain, queue: asynq}]",
 		"policies[0].policy is the way of stopping that queue asynq has already; keep one of the two"},
+	{"polls in step that nobody makes", "queue: {poll: 1s}\npolicies: [{name: today, in_step: ¦true}]",
+		"policies[0].in_step needs workers that poll, and these wait at the broker until there is a job; write poll: 1s and long_poll: 0s under queue"},
 	{"a fault written twice", "policies: [{name: today, unsafe: [settles-once, ¦settles-once]}]",
 		"policies[0].unsafe[1] settles-once stands here for the second time; name each fault once"},
 	{"a misspelt key is told from the required one it hides", "faults: {pause: {¦evry: 2h, length: 3s}}",
 		"faults.pause.evry is not a key; did you mean every? valid are every, length"},
 	{"a merge key is a key like others", "queue:\n  ¦<<: {lease: 5m}\n",
-		"queue.<< is not a key; valid are preset, lease, heartbeat, margin, drift, long_poll, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, max_claims, on_expiry, max_message_age"},
+		"queue.<< is not a key; valid are preset, lease, heartbeat, margin, drift, long_poll, poll, service, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, max_claims, on_expiry, max_message_age"},
 	{"a key written twice", "queue: {lease: 5m}\n¦queue: {lease: 6m}\n", "queue is written twice, first on line 1; keep one of them"},
 	{"a key without value", "¦queue:\n", "queue has no value; write one, or drop the key"},
 	{"a key that is a list", "queue: {¦[lease]: 5m}", "queue has a key that is not text; write plain keys"},
@@ -192,7 +194,7 @@ var refused = []struct{ name, text, want string }{
 	// Of several problems the first is reported.
 	{"the first problem by line", "queue: {lease: ¦1x}\ndeploys: {evry: 1h}\n", `queue.lease "1x" is not a duration; write a duration, for example 30s, 1m30s or 2d`},
 	{"a misspelt word before a bad relation", "warmup: 7h\nqueue: {¦leas: 1h}\n",
-		"queue.leas is not a key; did you mean lease? valid are preset, lease, heartbeat, margin, drift, long_poll, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, max_claims, on_expiry, max_message_age"},
+		"queue.leas is not a key; did you mean lease? valid are preset, lease, heartbeat, margin, drift, long_poll, poll, service, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, max_claims, on_expiry, max_message_age"},
 
 	// Text that is no scenario.
 	{"a tab as indentation", "queue:\n¦\tlease: 5m\n", "is indented with a tab, which YAML does not allow; indent with spaces"},
@@ -246,7 +248,7 @@ func TestErrorOfOneKindTooMany(t *testing.T) {
 
 func TestErrorPrintsTheLineWithACaret(t *testing.T) {
 	_, err := Parse("s.yaml", []byte(complete("queue: {lease: 5m, hartbeat: 1m}\n")))
-	assert.EqualError(t, err, `s.yaml:1:20: queue.hartbeat is not a key; did you mean heartbeat? valid are preset, lease, heartbeat, margin, drift, long_poll, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, max_claims, on_expiry, max_message_age
+	assert.EqualError(t, err, `s.yaml:1:20: queue.hartbeat is not a key; did you mean heartbeat? valid are preset, lease, heartbeat, margin, drift, long_poll, poll, service, max_failures, poison, starving, backoff, count_at_claim, max_attempts, sweep, max_claims, on_expiry, max_message_age
     queue: {lease: 5m, hartbeat: 1m}
                        ^`)
 }

@@ -104,7 +104,7 @@ func percent(p model.PPB) string {
 }
 
 func (w *writer) queue(q *model.Queue) {
-	if q.Habits != (model.Habits{MaxClaims: q.MaxClaims}) || q.Poll != 0 || q.Park < 0 || q.Heartbeat == model.NoHeartbeat {
+	if q.Habits != (model.Habits{MaxClaims: q.MaxClaims}) || q.InStep || q.Heartbeat == model.NoHeartbeat {
 		w.cannot("the queue has settings of a real one")
 	}
 	var e entries
@@ -112,7 +112,9 @@ func (w *writer) queue(q *model.Queue) {
 	e.add("heartbeat: %v", q.Heartbeat)
 	e.addIf(q.Margin > 0, "margin: %v", q.Margin)
 	e.addIf(q.DriftPPM > 0, "drift: %dppm", q.DriftPPM)
-	e.addIf(q.Park > 0, "long_poll: %v", q.Park)
+	e.addIf(q.Park != 0, "long_poll: %v", max(q.Park, 0))
+	e.addIf(q.Poll > 0, "poll: %v", q.Poll)
+	e.addIf(q.Service > 0, "service: %v", q.Service)
 	e.add("max_failures: %d", q.MaxFailures)
 	e.add("poison: %d", q.Poison)
 	e.addIf(q.Starving > 0, "starving: %d", q.Starving)

@@ -51,7 +51,9 @@ type queueKeys struct {
 	Heartbeat   duration  `key:"heartbeat" positive:"" shortest:"1ms" derived:"a third of the lease" about:"between two renewals"`
 	Margin      duration  `key:"margin" positive:"" derived:"a fiftieth of the lease, at most 1s" about:"a worker stops trusting its lease this much before the end"`
 	Drift       drift     `key:"drift" default:"0" about:"how far apart the workers expect clocks to run"`
-	LongPoll    duration  `key:"long_poll" positive:"" default:"20s" about:"how long a claim request may wait for a job"`
+	LongPoll    duration  `key:"long_poll" default:"20s" about:"how long a claim request may wait for a job; 0 has it answered at once"`
+	Poll        duration  `key:"poll" positive:"" shortest:"1ms" derived:"100ms, doubled up to 2s" about:"between two claims that came back empty, shortened by up to half by jitter"`
+	Service     duration  `key:"service" default:"0s" about:"a call of a worker keeps the broker busy this long, and the others wait in line; 0 is any number at once"`
 	MaxFailures count     `key:"max_failures" default:"5" about:"a job is dead-lettered after so many failures; 0 is no limit"`
 	Poison      count     `key:"poison" default:"3" about:"a job is dead-lettered after so many expired leases in a row; 0 is no limit"`
 	Starving    count     `key:"starving" least:"1" default:"10" about:"a job is reported after so many interruptions without progress"`
@@ -217,4 +219,5 @@ type policyKeys struct {
 	Policy policyName `key:"policy" derived:"hybrid, or that of the queue" about:"the way of stopping"`
 	Queue  queueName  `key:"queue" about:"a real queue instead, as it is today"`
 	Unsafe faultList  `key:"unsafe" about:"faults that are built in, as people have them: to be compared, never to be used"`
+	InStep flag       `key:"in_step" default:"false" about:"its workers ask for jobs on ticks of queue.poll since their start, without jitter, as many queues do"`
 }

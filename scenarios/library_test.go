@@ -17,7 +17,7 @@ func TestLibraryHasTheDefaultFirst(t *testing.T) {
 		"five-minute-lease",
 		"attempt-erosion", "broker-failover", "cancel-taken-for-final", "cancellation-contract",
 		"claim-after-stop", "clocks-of-workers", "crash-storm", "deaf-handlers", "deploys-eat-attempts", "drill", "escalation-waits",
-		"grace-shorter-than-job", "heartbeat-keeps-the-dead", "heartbeat-resurrects-lease", "heartbeat-stopped-at-stop", "lease-beyond-grace", "leases-forgotten", "limit-leaks",
+		"grace-shorter-than-job", "heartbeat-keeps-the-dead", "heartbeat-resurrects-lease", "heartbeat-stopped-at-stop", "herd-at-restart", "lease-beyond-grace", "leases-forgotten", "limit-leaks",
 		"lost-claim-answer", "mixed-kinds", "parent-leaves-first", "pause-past-lease", "poison-by-deploy", "prefetch-ages-the-lease", "queues-stop-in-turn",
 		"reaper-drops-the-rest", "reaper-stops-at-the-living", "reaper-takes-newcomers", "redone-effects", "release-after-takeover", "release-in-two-steps", "rolling-wave", "rollout-bounce",
 		"scale-in-busy-victim", "second-signal", "settle-under-cancelled-context", "small-fleet", "spot-preemption",

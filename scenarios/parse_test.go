@@ -66,6 +66,7 @@ func TestWhatIsWrittenReplacesEveryDefault(t *testing.T) {
 		Fleet: model.Fleet{Workers: 7, Slots: 4, Prefetch: 2, Start: is(dist.Uniform(0, int64(protocol.Second)))},
 		Queue: model.Queue{
 			Lease: protocol.Minute, Heartbeat: 15 * protocol.Second, Margin: 2 * protocol.Second, DriftPPM: 50, Park: 5 * protocol.Second,
+			Poll: 3 * protocol.Second, Service: 2 * protocol.Millisecond,
 			MaxFailures: 9, Poison: 0, Starving: 4, Backoff: protocol.Backoff{Min: 2 * protocol.Second, Max: 3 * protocol.Second},
 			CountAtClaim: true, MaxAttempts: 8, SweepPeriod: protocol.Minute, SweepSlack: protocol.Second,
 			OnExpiry: model.QuarantineExpired, Habits: model.Habits{MaxClaims: 6}, MaxMessageAge: 30 * protocol.Second,

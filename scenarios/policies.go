@@ -92,10 +92,26 @@ func (r *reader) policies(d *document, s *model.Scenario) []string {
 			continue // each name was refused where it stands
 		}
 		v.Name = k.Name.value
+		if k.InStep.value {
+			v.Queue = r.inStep(k, s, v.Queue)
+		}
 		s.Variants = append(s.Variants, v)
 	}
 	if d.Queue.Preset.written() && !d.Policies.written() {
 		return []string{d.Queue.Preset.value, "hybrid"}
 	}
 	return d.Policies.value
+}
+
+// inStep returns the queue of a column whose workers ask on ticks.
+func (r *reader) inStep(k *policyKeys, s *model.Scenario, of *model.Queue) *model.Queue {
+	q := s.Queue
+	if of != nil {
+		q = *of
+	}
+	if q.Poll == 0 || q.Park != model.NoLongPoll {
+		r.fail(k.InStep.place, "needs workers that poll, and these wait at the broker until there is a job", "write poll: 1s and long_poll: 0s under queue")
+	}
+	q.InStep = true
+	return &q
 }

@@ -72,3 +72,18 @@ func TestADescribedColumnHasItsFaultsAndNothingElse(t *testing.T) {
 	assert.Equal(t, "lean", preset.Name)
 	assert.Equal(t, 30*protocol.Second, c.Queue.Lease)
 }
+
+func TestAColumnInStepPollsAsTheOthersButOnTicks(t *testing.T) {
+	s := parsed(t, "queue: {long_poll: 0s, poll: 1s}\npolicies: [{name: today, policy: drain, in_step: true}, {name: idle, queue: good-job, in_step: true}, hybrid]")
+	preset, c := under(t, s, "today")
+	assert.Equal(t, model.NoRescue, preset.Rescue)
+	step := s.Queue
+	step.InStep = true
+	assert.Equal(t, step, c.Queue)
+	_, c = under(t, s, "idle")
+	assert.True(t, c.Queue.InStep)
+	assert.Equal(t, 10*protocol.Second, c.Queue.Poll, "the preset's")
+	_, c = under(t, s, "hybrid")
+	assert.False(t, c.Queue.InStep)
+	assert.Equal(t, [2]protocol.Duration{protocol.Second, model.NoLongPoll}, [2]protocol.Duration{c.Queue.Poll, c.Queue.Park})
+}

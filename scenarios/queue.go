@@ -48,6 +48,11 @@ func (k *queueKeys) fill(q *model.Queue, all bool) {
 	set(&q.Heartbeat, k.Heartbeat)
 	set(&q.Margin, k.Margin)
 	set(&q.Park, k.LongPoll)
+	if k.LongPoll.written() && q.Park == 0 {
+		q.Park = model.NoLongPoll
+	}
+	set(&q.Poll, k.Poll)
+	set(&q.Service, k.Service)
 	set(&q.Backoff.Min, k.Backoff.Min)
 	set(&q.Backoff.Max, k.Backoff.Max)
 	set(&q.SweepPeriod, k.Sweep.Period)

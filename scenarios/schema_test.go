@@ -24,6 +24,8 @@ queue:
   margin: 2s
   drift: 50ppm
   long_poll: 5s
+  poll: 3s
+  service: 2ms
   max_failures: 9
   poison: 0
   starving: 4
@@ -76,6 +78,7 @@ var otherKeys = []string{
 	complete("supervisor: {rollout: {max_surge: 1, max_unavailable: 50%}}\njobs: {mail: {arrivals: {poisson: 1/s}, duration: {empirical: seen.txt}}}\n"),
 	complete("supervisor: {kind: systemd, exec_stop: 3s, signal: SIGQUIT}\n"),
 	complete("supervisor: {kind: nomad, shutdown_delay: 3s, repeat: 2s}\n"),
+	complete("queue: {long_poll: 0s, poll: 1s}\npolicies: [{name: today, in_step: true}, hybrid]\n"),
 	complete("queue: {preset: asynq}\npolicies: [asynq, {name: today, policy: drain, unsafe: [settles-once]}, {name: lease, queue: bullmq}]\n"),
 	complete("jobs: {mail: {arrivals: {constant: 1s}, duration: {p50: 1s, p99: 2s}}}\n"),
 	complete("jobs: {mail: {arrivals: {exponential: {mean: 1s}}, duration: {lognormal: {p50: 1s, p99: 2s}}}}\n"),

@@ -9,8 +9,21 @@ import (
 // second copy arrives.
 const drawsPerMessage = 4
 
-// send puts an effect on the wire to the broker.
+// send puts an effect on the wire to the broker, claims in step on the next tick.
 func (w *World) send(p *process, e *protocol.Effect) {
+	req := model.Request{From: p.member(), Effect: *e}
+	if w.sc.Queue.InStep && e.Kind == protocol.Claim {
+		poll := protocol.Instant(w.sc.Queue.Poll)
+		at := p.upAt + (w.now-p.upAt+poll-1)/poll*poll
+		w.at(at, event{kind: evBeat, seat: p.seat, life: p.life, what: w.requests.Put(req)})
+		p.expect(w.now, at)
+		return
+	}
+	w.transmit(p, &req)
+}
+
+// transmit puts a request on the wire.
+func (w *World) transmit(p *process, req *model.Request) {
 	n := uint64(p.sent) * drawsPerMessage
 	p.sent++
 	net := &w.sc.Faults.Network
@@ -18,15 +31,15 @@ func (w *World) send(p *process, e *protocol.Effect) {
 	if p.partitionedUntil > w.now || w.rnd.Happens(StreamMessage, name, n, net.Loss) {
 		return
 	}
-	w.dispatchRequest(p, e, w.now.Add(w.latency(StreamMessage, name, n+1)))
+	w.dispatchRequest(p, req, w.now.Add(w.latency(StreamMessage, name, n+1)))
 	if w.rnd.Happens(StreamMessage, name, n+2, net.Duplicate) {
-		w.dispatchRequest(p, e, w.now.Add(w.latency(StreamMessage, name, n+3)))
+		w.dispatchRequest(p, req, w.now.Add(w.latency(StreamMessage, name, n+3)))
 	}
 }
 
-// dispatchRequest has an effect arrive at the broker.
-func (w *World) dispatchRequest(p *process, e *protocol.Effect, at protocol.Instant) {
-	w.at(at, event{kind: evRequest, seat: p.seat, what: w.requests.Put(model.Request{From: p.member(), Effect: *e})})
+// dispatchRequest has a request arrive at the broker.
+func (w *World) dispatchRequest(p *process, req *model.Request, at protocol.Instant) {
+	w.at(at, event{kind: evRequest, seat: p.seat, what: w.requests.Put(*req)})
 	p.expect(w.now, at)
 }
 
@@ -65,7 +78,22 @@ func (w *World) latency(s Stream, entity, index uint64) protocol.Duration {
 	return protocol.Duration(w.sc.Faults.Network.Latency.Sample(w.rnd.Draw(s, entity, index)))
 }
 
+// onRequest is the arrival of a request at the broker. One that is busy serves it when those
+// before it are done with.
 func (w *World) onRequest(e event) {
+	if w.sc.Queue.Service == 0 {
+		w.serve(e)
+		return
+	}
+	w.brokerFree = max(w.brokerFree, w.now).Add(w.sc.Queue.Service)
+	w.at(w.brokerFree, event{kind: evServe, seat: e.seat, what: e.what})
+	if p := &w.fleet.procs[e.seat]; p.is(w.requests.At(e.what).From) {
+		p.expect(w.now, w.brokerFree)
+		w.attend(p)
+	}
+}
+
+func (w *World) serve(e event) {
 	req := w.takeRequest(e)
 	w.stir(uint64(req.Effect.Kind)<<8|uint64(req.Effect.Verb), uint64(req.Effect.Job), uint64(req.Effect.Token)^req.Effect.Seq)
 	if w.check != nil {

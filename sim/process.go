@@ -46,6 +46,7 @@ type body struct {
 	execs    []execution      // one per slot
 	tickAt   protocol.Instant // of the first queued tick, if it is not over
 	visitAt  protocol.Instant // when something else attends to the process, if it is not over: the earliest that is known
+	upAt     protocol.Instant // when it began to run
 }
 
 // member says who the process is to the broker.
@@ -206,6 +207,7 @@ func (w *World) onUp(p *process) {
 		cfg = &w.configs[1]
 	}
 	p.body = w.fleet.body(cfg)
+	p.upAt = w.now
 	p.machine.Init(cfg, p.machine.Memory(), w.rnd.Draw(StreamSeed, p.name(), 0)|1)
 	if w.check != nil {
 		w.check.Up(w.now, p.member(), cfg, int64(p.drift))

@@ -42,7 +42,9 @@ const (
 	evSave
 	evUndo
 	evTick
-	evReconnect // the last, so that the others keep their numbers in trace hashes
+	evReconnect // from here on the last, so that the others keep their numbers in trace hashes
+	evServe
+	evBeat
 )
 
 // event is one pending event. seat and life say whom it is for: an event for an earlier
@@ -51,7 +53,7 @@ type event struct {
 	seat int32
 	life uint32
 	// what says more: of a slot's events its turn; evRequest, evHangup, evAnswer: the place of
-	// the content; evArrival: the kind; evTerm: the signal; evScaleBack: how many;
+	// the content, as of evServe and evBeat; evArrival: the kind; evTerm: the signal; evScaleBack: how many;
 	// evNodeFault: its number in the scenario.
 	what uint32
 	slot int16
@@ -86,6 +88,7 @@ type World struct {
 
 	broker     *model.Broker
 	brokerTick protocol.Instant // of the one tick that counts
+	brokerFree protocol.Instant // when the last call in line will have been served
 	out        model.Outbox
 	fx         *protocol.Effects
 	slowUntil  protocol.Instant
@@ -239,6 +242,8 @@ func (w *World) dispatch(e event) error {
 		return w.onNodeFault(e)
 	case evRequest:
 		w.onRequest(e)
+	case evServe:
+		w.serve(e)
 	case evHangup:
 		w.onHangup(e)
 	case evBroker:
@@ -301,6 +306,9 @@ func (w *World) deliver(p *process, e event) {
 		w.onUndo(p, e)
 	case evTick:
 		w.onTick(p)
+	case evBeat:
+		req := w.takeRequest(e)
+		w.transmit(p, &req)
 	case evReconnect:
 		w.step(p, protocol.Event{Kind: protocol.Reconnected})
 	}
@@ -308,7 +316,10 @@ func (w *World) deliver(p *process, e event) {
 
 // drop gives back what a void event carried.
 func (w *World) drop(e event) {
-	if e.kind == evAnswer {
+	switch e.kind {
+	case evBeat:
+		w.requests.Free(e.what)
+	case evAnswer:
 		for place := e.what; place != 0; {
 			w.answers.Free(place - 1)
 			place = w.answers.At(place - 1).next
@@ -356,6 +367,10 @@ func (w *World) configure() {
 		Grace: sc.Supervisor.WorkerGrace(), Reserve: w.preset.Reserve, Deviations: w.preset.Deviations,
 	}.WithDefaults()
 	base.Park = max(base.Park, 0) // NoLongPoll
+	if sc.Queue.InStep {
+		base.Reply += sc.Queue.Poll                                                  // a claim waits that long for its tick
+		base.Poll = protocol.Backoff{Min: sc.Queue.Poll / 2, Max: sc.Queue.Poll / 2} // and misses none
+	}
 	for generation := range w.configs {
 		cfg := base
 		cfg.Kinds = make([]protocol.KindConfig, len(sc.Jobs))

@@ -79,6 +79,15 @@ func queueInWords(q *model.Queue) string {
 	if q.MaxClaims > 0 {
 		s += fmt.Sprintf("; at most %s at once", plural(q.MaxClaims, "claim"))
 	}
+	if q.Poll > 0 {
+		s += "; idle workers ask every " + short(q.Poll)
+	}
+	if q.InStep {
+		s += ", in step"
+	}
+	if q.Service > 0 {
+		s += "; a call keeps the broker busy for " + short(q.Service)
+	}
 	switch q.OnExpiry {
 	case model.QuarantineExpired:
 		s += "; an expired job is quarantined"

@@ -40,6 +40,8 @@ func Check(sc *model.Scenario, preset *model.Preset, speed float64) error {
 	usual := protocol.Config{Lease: q.Lease}.WithDefaults()
 	refuse(q.Margin != 0 && q.Margin != usual.Margin, "queue.margin: package worker has no such option; a lease of %v is trusted until %v before its end", q.Lease, usual.Margin)
 	refuse(q.Poll != 0, "queue.poll: package worker has no such option")
+	refuse(q.InStep, "policy %s: package worker waits for jobs at the broker, and asks on no ticks (in_step)", preset.Name)
+	refuse(q.Service > 0, "queue.service: Redis is as fast as it is")
 	refuse(q.Park == model.NoLongPoll, "queue.long_poll: package worker always lets its claim requests wait")
 	refuse(f.Partition.Every > 0, "faults.partition: the fleet has no network of its own to cut")
 	refuse(f.Slow.Every > 0, "faults.slow: Redis is as fast as it is")
