@@ -35,6 +35,9 @@ func (in *input) readTrace(path string, columns trace.Map) error {
 		in.span = longestSpan
 	case in.span == 0:
 		in.span = min(max(protocol.Duration(t.summary.MaxDuration), s.Queue.Lease), longestSpan)
+	case in.span > protocol.Minute:
+		// Timestamps of nanoseconds make spans that nobody wants to read in every heading.
+		in.span += (protocol.Second - in.span%protocol.Second) % protocol.Second
 	}
 	busy, err := busyTime(t, in.span)
 	if err != nil {
