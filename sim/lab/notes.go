@@ -38,6 +38,9 @@ func (r *Results) Notes() []string {
 	if len(r.Seeds) > 0 && total(0, meter.Rollouts) == 0 {
 		notes = append(notes, "no deploy fell into the measured part of the run")
 	}
+	if len(r.Seeds) > 1 && math.IsNaN(r.Setting.Load) {
+		notes = append(notes, "every run has the jobs of the trace, so intervals say how much the chance of network and faults changes, and not how another week would differ")
+	}
 	if load := r.Setting.Load; load >= 1 {
 		notes = append(notes, fmt.Sprintf("the fleet is overloaded: jobs bring %.2f times the work its slots can do, so waits grow with the length of the run", load))
 	}

@@ -81,3 +81,18 @@ func TestAnOverloadedFleetIsCalledSo(t *testing.T) {
 	r.Setting = SettingOf(sc)
 	assert.Empty(t, r.Notes())
 }
+
+// Intervals over replications that share their jobs are narrower than they look.
+func TestNotesSayWhatIntervalsOverATraceMean(t *testing.T) {
+	deployed := counted(map[meter.Count]int64{meter.Rollouts: 2, meter.Stops: 8})
+	notes := func(runs int) []string {
+		r := &Results{Policies: []string{"hybrid"}, Asked: runs, Setting: Setting{Load: math.NaN()}, Rows: [][]*meter.Row{nil}}
+		for s := range runs {
+			r.Seeds = append(r.Seeds, uint64(s))
+			r.Rows[0] = append(r.Rows[0], deployed)
+		}
+		return r.Notes()
+	}
+	assert.Equal(t, []string{"every run has the jobs of the trace, so intervals say how much the chance of network and faults changes, and not how another week would differ"}, notes(2))
+	assert.NotContains(t, strings.Join(notes(1), ";"), "intervals")
+}
