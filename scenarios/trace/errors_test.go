@@ -74,6 +74,7 @@ func TestBadInputIsPlacedAndExplained(t *testing.T) {
 		"a kind for every job":     {"a.csv", head + idPerRow(maxKinds+1), maxKinds + 2, 5, "kind", "one more than 65536 different kinds", "class of the job"},
 
 		"misspelt header":           {"a.csv", "arival,duration\n0,1\n", 1, 1, "arrival", "no column arrival", `did you mean "arival"? rename it to arrival`},
+		"a history of deploys":      {"a.csv", "time_utc,app\n2020-11-16T16:11:08Z,web\n", 1, 1, "arrival", "no column arrival", "if these are deploys, name it in a scenario: deploys: {trace: FILE}"},
 		"header of another log":     {"a.csv", "id,arrival,exec_time_seconds\nx,0,1\n", 1, 12, "duration", "no column duration", `did you mean "exec_time_seconds"?`},
 		"header without a likeness": {"a.csv", "\na,b,c\n0,1,2\n", 2, 1, "arrival", "no column arrival", "arrival,duration,kind"},
 		"column named twice":        {"a.csv", "arrival,duration,Arrival\n0,1,2\n", 1, 18, "arrival", "names arrival twice", "rename"},

@@ -89,12 +89,26 @@ func missingColumn(l *lines, header *splitter, want string) *Error {
 		name = "duration"
 	}
 	problem := fmt.Sprintf("header has no column %s", name)
+	if name == "arrival" && nearest(header, "duration") < 0 && isDeploys(header) {
+		want += "; if these are deploys, name it in a scenario: deploys: {trace: FILE}"
+		return l.fail(1, name, problem, want)
+	}
 	near := nearest(header, name)
 	if near < 0 {
 		return l.fail(1, name, problem, want)
 	}
 	return l.fail(header.cells[near].column, name, problem,
 		fmt.Sprintf("did you mean %s? rename it to %s, in seconds, or name the columns with --map %s", quote(header.value(near)), name, "arrival=COLUMN,duration=COLUMN"))
+}
+
+// isDeploys reports whether a header has what a history of deploys needs.
+func isDeploys(header *splitter) bool {
+	for i := range header.cells {
+		if strings.HasPrefix(strings.ToLower(string(header.value(i))), "time") {
+			return true
+		}
+	}
+	return false
 }
 
 // aliases are names that other logs give to our columns.
