@@ -108,9 +108,7 @@ func (a *app) compare(cmd *cobra.Command, args []string, c *comparison) error {
 			return err
 		}
 		defer kept.close()
-		if n := len(kept.rows); n > 0 && !c.quiet {
-			fmt.Fprintf(a.stderr, "simulate: going on from %s that %s kept\n", plural(n, "run"), kept.path)
-		}
+		a.sayKept(kept, c.quiet)
 	}
 	if c.shard.Of > 0 {
 		return a.compareShard(cmd.Context(), c, scenes, kept)
@@ -129,6 +127,13 @@ func (a *app) compare(cmd *cobra.Command, args []string, c *comparison) error {
 		return err
 	}
 	return firstFinding(reports.all)
+}
+
+// sayKept says that runs need not be made again.
+func (a *app) sayKept(kept *journal, quiet bool) {
+	if n := len(kept.rows); n > 0 && !quiet {
+		fmt.Fprintf(a.stderr, "simulate: going on from %s that %s kept\n", plural(n, "run"), kept.path)
+	}
 }
 
 // check refuses flags that do not go together.

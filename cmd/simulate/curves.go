@@ -43,7 +43,8 @@ A range is a list (30s,1m,5m), or two ends with the way between them and the num
 --lease ` + defaultLeases + `.
 
 The table shows one metric of each figure; --metrics chooses others by their names in JSON. With
---out every figure is written as SVG, PNG and PDF, and all numbers as CSV. There are five
+--out every figure is written as SVG, PNG and PDF, and all numbers as CSV, and every run that is
+done is kept in DIR until then, so the same command goes on where it was stopped. There are five
 replications by default, half as many as in compare, since there are several points: a minute
 on two cores for ` + scenarios.DefaultName + `. How to read the figures: docs/curves.md`,
 		Example: `  simulate curves --out figures
@@ -99,6 +100,17 @@ func (a *app) curves(cmd *cobra.Command, args []string, c *sweep) error {
 	for _, p := range points {
 		plan.Points = append(plan.Points, p.scenario)
 	}
+	kept := &journal{}
+	if c.dir != "" {
+		if kept, err = openJournal(c.dir, journalName(lab.Shard{})); err != nil {
+			return err
+		}
+		defer kept.close()
+		if err := kept.attachSweep(&plan); err != nil {
+			return err
+		}
+		a.sayKept(kept, c.quiet)
+	}
 	bar := newProgress(a.stderr, c.quiet, "runs of "+s.Name)
 	plan.Progress = bar.at
 	bar.at(0, len(points)*len(c.policies)*c.seeds)
@@ -109,13 +121,16 @@ func (a *app) curves(cmd *cobra.Command, args []string, c *sweep) error {
 	}
 	finished := r.take(points, results)
 	if finished == 0 {
-		return &stoppedError{"stopped before the first point was finished under every policy; nothing to print"}
+		return &stoppedError{"stopped before the first point was finished under every policy; nothing to print" + kept.advice()}
 	}
 	if err := a.printCurves(r); err != nil {
 		return err
 	}
 	if isStop(err) || finished < len(points) {
-		return &stoppedError{fmt.Sprintf("stopped early: %d of %d points were finished; the others are left out", finished, len(points))}
+		return &stoppedError{fmt.Sprintf("stopped early: %d of %d points were finished; the others are left out%s", finished, len(points), kept.advice())}
+	}
+	if err := kept.finished(); err != nil {
+		return err
 	}
 	for _, res := range results {
 		if err := (&report{broken: brokenIn(res)}).finding(); err != nil {

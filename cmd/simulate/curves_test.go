@@ -193,3 +193,31 @@ func TestStoppedCurvesKeepWholePoints(t *testing.T) {
 		return
 	}
 }
+
+func TestStoppedCurvesGoOnWhereTheyWere(t *testing.T) {
+	dir := t.TempDir()
+	rows := filepath.Join(dir, "rows.jsonl")
+	for wait := 100 * time.Millisecond; ; wait *= 2 {
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		r := invoke(ctx, "curves", tiny, "--lease", "30s..10m:log:100", "--seeds", "5", "--quiet", "--out", dir)
+		cancel()
+		require.Equal(t, exitFinding, r.status, "a hundred points take longer")
+		if text, err := os.ReadFile(rows); err == nil && strings.Count(string(text), "\n") > 8 {
+			assert.Contains(t, r.stderr, rows+", the same command goes on from there")
+			break
+		}
+	}
+	// Of what is asked for now only the first point is known: its rows are taken, were they wrong.
+	args := []string{"curves", tiny, "--lease", "30s,45s", "--seeds", "2", "--metrics", "executions_started", "--format", "csv"}
+	whole := succeed(t, args...)
+	rewrite(t, rows, forge(t, read(t, rows), `"executions_started":`, `"executions_started":9`))
+	r := invoke(t.Context(), append(args, "--out", dir)...)
+	require.Equal(t, exitFine, r.status, r.stderr)
+	assert.Contains(t, r.stderr, "going on from")
+	assert.NotEqual(t, whole, r.stdout)
+	was, is := readCSV(t, whole), readCSV(t, r.stdout)
+	require.Len(t, is, 1+2*3)
+	assert.NotEqual(t, was[1:4], is[1:4])
+	assert.Equal(t, was[4:], is[4:])
+	assert.NoFileExists(t, rows, "it is gone once the results are there")
+}

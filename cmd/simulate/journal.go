@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/sim/lab"
 )
@@ -123,19 +124,46 @@ func strictly(text []byte, to any) error {
 
 // attach makes a plan take rows from the journal and leave rows in it.
 func (j *journal) attach(plan *lab.Plan) error {
-	fingerprints := make(map[string]string)
-	for _, policy := range plan.Policies {
-		f, err := lab.Fingerprint(plan.Scenario, policy)
-		if err != nil {
-			return err
-		}
-		fingerprints[policy] = f
+	fingerprints, err := fingerprintsOf(plan.Scenario, plan.Policies)
+	if err != nil {
+		return err
 	}
 	plan.Known = func(policy string, seed uint64) *meter.Row { return j.rows[rowKey{fingerprints[policy], seed}] }
 	plan.Keep = func(policy string, seed uint64, row *meter.Row) error {
 		return j.keep(rowKey{fingerprints[policy], seed}, row)
 	}
 	return nil
+}
+
+// attachSweep does the same for a sweep.
+func (j *journal) attachSweep(plan *lab.SweepPlan) error {
+	fingerprints := make([]map[string]string, len(plan.Points)) // by point
+	for i, sc := range plan.Points {
+		var err error
+		if fingerprints[i], err = fingerprintsOf(sc, plan.Policies); err != nil {
+			return err
+		}
+	}
+	plan.Known = func(point int, policy string, seed uint64) *meter.Row {
+		return j.rows[rowKey{fingerprints[point][policy], seed}]
+	}
+	plan.Keep = func(point int, policy string, seed uint64, row *meter.Row) error {
+		return j.keep(rowKey{fingerprints[point][policy], seed}, row)
+	}
+	return nil
+}
+
+// fingerprintsOf returns the fingerprints of a scenario by policy.
+func fingerprintsOf(sc *model.Scenario, policies []string) (map[string]string, error) {
+	all := make(map[string]string)
+	for _, policy := range policies {
+		f, err := lab.Fingerprint(sc, policy)
+		if err != nil {
+			return nil, err
+		}
+		all[policy] = f
+	}
+	return all, nil
 }
 
 // keep appends a row. It reaches the file at once: the next thing to happen may be SIGKILL.

@@ -16,7 +16,11 @@ type SweepPlan struct {
 	Policies []string
 	Seeds    int // replications per point and policy, with seeds First, First+1, ...
 	First    uint64
-	Progress func(done, total int) // as in Plan
+
+	// What follows may be nil, as in Plan.
+	Progress func(done, total int)
+	Known    func(point int, policy string, seed uint64) *meter.Row
+	Keep     func(point int, policy string, seed uint64, row *meter.Row) error
 }
 
 // Sweep carries a plan out on all cores, point by point. Results has one entry per point, nil
@@ -28,7 +32,6 @@ func Sweep(ctx context.Context, plan SweepPlan) ([]*Results, error) {
 		return nil, fmt.Errorf("lab: %d points, %d seeds and %d policies; at least one of each is needed", len(plan.Points), plan.Seeds, columns)
 	}
 	start := time.Now()
-	perPoint := plan.Seeds * columns
 	rows := make([][][]*meter.Row, len(plan.Points)) // by point, policy and seed
 	for i := range rows {
 		rows[i] = make([][]*meter.Row, columns)
@@ -36,16 +39,23 @@ func Sweep(ctx context.Context, plan SweepPlan) ([]*Results, error) {
 			rows[i][p] = make([]*meter.Row, plan.Seeds)
 		}
 	}
-	err := each(ctx, len(plan.Points)*perPoint, plan.Progress, func(ctx context.Context, i int) error {
-		point, policy, seed := i/perPoint, i%perPoint%columns, i%perPoint/columns
-		preset, world, err := plan.Points[point].Under(plan.Policies[policy])
+	todo := plan.todo(rows)
+	err := each(ctx, len(todo), plan.Progress, func(ctx context.Context, i int) error {
+		t := todo[i]
+		preset, world, err := plan.Points[t.point].Under(plan.Policies[t.policy])
 		if err != nil {
 			return err
 		}
-		row, err := one(ctx, world, preset, plan.First+uint64(seed))
-		rows[point][policy][seed] = row
+		row, err := one(ctx, world, preset, plan.First+uint64(t.replication))
+		rows[t.point][t.policy][t.replication] = row
 		return err
-	}, func(int) error { return nil })
+	}, func(i int) error {
+		if plan.Keep == nil {
+			return nil
+		}
+		t := todo[i]
+		return plan.Keep(t.point, plan.Policies[t.policy], plan.First+uint64(t.replication), rows[t.point][t.policy][t.replication])
+	})
 	if err != nil && ctx.Err() == nil {
 		return nil, err
 	}
@@ -57,6 +67,30 @@ func Sweep(ctx context.Context, plan SweepPlan) ([]*Results, error) {
 		}
 	}
 	return all, ctx.Err()
+}
+
+// pointTask is one run of a sweep.
+type pointTask struct {
+	point int
+	task
+}
+
+// todo fills in the rows that are known and returns the runs that are left, point by point.
+func (plan *SweepPlan) todo(rows [][][]*meter.Row) []pointTask {
+	var todo []pointTask
+	for i := range plan.Points {
+		for s := range plan.Seeds {
+			for p, name := range plan.Policies {
+				if plan.Known != nil {
+					rows[i][p][s] = plan.Known(i, name, plan.First+uint64(s))
+				}
+				if rows[i][p][s] == nil {
+					todo = append(todo, pointTask{i, task{p, s}})
+				}
+			}
+		}
+	}
+	return todo
 }
 
 // gather keeps the replications that were finished under every policy.

@@ -2,12 +2,14 @@ package lab_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/scenarios"
 	"github.com/quiesce/quiesce/sim/lab"
@@ -82,4 +84,39 @@ func TestSweepOfNothingIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "0 points")
 	_, err = lab.Sweep(t.Context(), lab.SweepPlan{Points: []*model.Scenario{small(t, protocol.Minute)}, Policies: []string{"hibrid"}, Seeds: 1})
 	require.ErrorContains(t, err, "hibrid")
+}
+
+// Rows that are known are taken and not computed, and those that are not are handed over.
+func TestASweepGoesOnFromRowsThatAreKnown(t *testing.T) {
+	plan := lab.SweepPlan{
+		Points:   []*model.Scenario{small(t, protocol.Minute), small(t, 2*protocol.Minute)},
+		Policies: []string{"crash-only", "hybrid"}, Seeds: 2, First: 5,
+	}
+	whole, err := lab.Sweep(t.Context(), plan)
+	require.NoError(t, err)
+
+	forged := *whole[1].Rows[0][1]
+	forged.TraceHash = 42
+	plan.Known = func(point int, policy string, seed uint64) *meter.Row {
+		switch {
+		case point == 1 && policy == "crash-only" && seed == 6:
+			return &forged
+		case point == 0:
+			return whole[0].Rows[slices.Index(plan.Policies, policy)][seed-5]
+		}
+		return nil
+	}
+	kept := 0
+	plan.Keep = func(point int, policy string, seed uint64, row *meter.Row) error {
+		kept++
+		assert.Equal(t, 1, point)
+		assert.Equal(t, whole[1].Rows[slices.Index(plan.Policies, policy)][seed-5], row)
+		return nil
+	}
+	plan.Progress = func(_, total int) { assert.Equal(t, 3, total) }
+	again, err := lab.Sweep(t.Context(), plan)
+	require.NoError(t, err)
+	assert.Equal(t, 3, kept)
+	assert.Equal(t, whole[0].Rows, again[0].Rows)
+	assert.EqualValues(t, 42, again[1].Rows[0][1].TraceHash)
 }
