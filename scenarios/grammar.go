@@ -53,7 +53,7 @@ type queueKeys struct {
 	Drift       drift     `key:"drift" default:"0" about:"how far apart the workers expect clocks to run"`
 	LongPoll    duration  `key:"long_poll" default:"20s" about:"how long a claim request may wait for a job; 0 has it answered at once"`
 	Poll        duration  `key:"poll" positive:"" shortest:"1ms" derived:"100ms, doubled up to 2s" about:"between two claims that came back empty, shortened by up to half by jitter"`
-	Service     duration  `key:"service" default:"0s" about:"a call of a worker keeps the broker busy this long, and the others wait in line; 0 is any number at once"`
+	Service     duration  `key:"service" default:"0s" about:"a call of a worker keeps the broker busy this long, and the others wait in line, max_message_age at most; 0 is any number at once"`
 	MaxFailures count     `key:"max_failures" default:"5" about:"a job is dead-lettered after so many failures; 0 is no limit"`
 	Poison      count     `key:"poison" default:"3" about:"a job is dead-lettered after so many expired leases in a row; 0 is no limit"`
 	Starving    count     `key:"starving" least:"1" default:"10" about:"a job is reported after so many interruptions without progress"`

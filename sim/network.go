@@ -79,16 +79,24 @@ func (w *World) latency(s Stream, entity, index uint64) protocol.Duration {
 }
 
 // onRequest is the arrival of a request at the broker. One that is busy serves it when those
-// before it are done with.
+// before it are done with, or turns it away where that would make it older than messages get.
 func (w *World) onRequest(e event) {
 	if w.sc.Queue.Service == 0 {
 		w.serve(e)
 		return
 	}
-	w.brokerFree = max(w.brokerFree, w.now).Add(w.sc.Queue.Service)
-	w.at(w.brokerFree, event{kind: evServe, seat: e.seat, what: e.what})
-	if p := &w.fleet.procs[e.seat]; p.is(w.requests.At(e.what).From) {
-		p.expect(w.now, w.brokerFree)
+	p, from := &w.fleet.procs[e.seat], w.requests.At(e.what).From
+	w.brokerFree = max(w.brokerFree, w.now)
+	if w.brokerFree > w.now.Add(w.sc.Queue.MaxMessageAge) {
+		w.requests.Free(e.what)
+	} else {
+		w.brokerFree = w.brokerFree.Add(w.sc.Queue.Service)
+		w.at(w.brokerFree, event{kind: evServe, seat: e.seat, what: e.what})
+		if p.is(from) {
+			p.expect(w.now, w.brokerFree)
+		}
+	}
+	if p.is(from) {
 		w.attend(p)
 	}
 }

@@ -2,12 +2,14 @@ package sim_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/scenarios"
 	"github.com/quiesce/quiesce/sim"
@@ -25,6 +27,21 @@ jobs: {mail: {arrivals: {every: 5300ms}, count: 1, duration: 1s}}
 faults: {network: {latency: 0s}}
 policies: [{name: today, in_step: true}, hybrid]
 `
+
+// A line that nobody could ever work off is no longer than messages live.
+func TestABrokerThatIsAskedTooMuchTurnsCallsAway(t *testing.T) {
+	const crowd = 40
+	text := strings.NewReplacer("workers: 5", "workers: 40", "service: 10ms", "service: 500ms, max_message_age: 5s").Replace(polling)
+	sc, err := scenarios.Parse("crowd.yaml", []byte(text))
+	require.NoError(t, err)
+	preset, err := model.PresetNamed("hybrid")
+	require.NoError(t, err)
+	w, err := sim.NewWorld(sc, preset, 1, nil)
+	require.NoError(t, err)
+	_, err = w.Run(nil)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, w.Pending(), crowd+5*2+10, "a tick for each of them, five seconds of the line, and little else")
+}
 
 // answers returns when workers got an answer of a kind, by seat.
 func answers(t *testing.T, column string, kind protocol.EventKind) map[int32][]time.Duration {
