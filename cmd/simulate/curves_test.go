@@ -135,6 +135,23 @@ func TestCurvesSayWhyNothingWasMeasured(t *testing.T) {
 	assert.Contains(t, text, "–: nothing there to measure")
 }
 
+// Under a figure stands what its reader must know, and not a page of it.
+func TestCaptionsKeepToTheirFigure(t *testing.T) {
+	dir := t.TempDir()
+	caption := func(file string) string { return read(t, filepath.Join(dir, file+".svg")) }
+	succeed(t, "curves", tiny, "--lease", "1m..14m:lin:9", "--seeds", "1", "--metrics", "deploy_stall_seconds_mean,attempts_eroded", "--out", dir)
+	assert.Contains(t, caption("deploy-stall"), "No stall after a deploy")
+	assert.NotContains(t, caption("attempts-eroded"), "stall after a deploy")
+	assert.Contains(t, caption("attempts-eroded"), "The heartbeat keeps its share")
+	assert.Contains(t, read(t, filepath.Join(dir, "curves.txt")), "no stall after a deploy")
+
+	labels := strings.Split("abcdefg", "")
+	assert.Equal(t, "a; b; c; d; e and 2 other points", places(labels, 9, "any point"))
+	assert.Equal(t, "a; b; c; d; e; f", places(labels[:6], 9, "any point"))
+	assert.Equal(t, "any point", places(labels, 7, "any point"))
+	assert.Equal(t, "a", places(labels[:1], 1, "any point"))
+}
+
 func TestTwoRangesMakeHeatMaps(t *testing.T) {
 	dir := t.TempDir()
 	succeed(t, "curves", tiny, "--lease", "1m,2m", "--vary", "fleet.workers=20..40:lin:2", "--seeds", "1", "--metrics", "stall_share", "--out", dir)

@@ -72,7 +72,7 @@ func (r *curvesReport) writeJSON(w io.Writer) error {
 	return writeIndented(w, object{
 		{"scenario", r.scene.Name}, {"about", r.scene.About},
 		{"seeds", r.seeds}, {"first_seed", r.first},
-		{"axes", axes}, {"points", points}, {"notes", list(r.notes)},
+		{"axes", axes}, {"points", points}, {"notes", list(r.allNotes())},
 		{"meta", object{
 			{"wall_seconds", number(r.wall.Seconds())},
 			{"version", readVersion().Version},

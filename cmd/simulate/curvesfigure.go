@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/quiesce/quiesce/plots"
@@ -46,7 +47,7 @@ func (r *curvesReport) lines(g figureGroup) *plots.Lines {
 	if gaps {
 		bands += " Where a line is interrupted, there was nothing to measure."
 	}
-	f.Caption = r.caption(bands)
+	f.Caption = r.caption(bands, g.metrics...)
 	return f
 }
 
@@ -102,12 +103,13 @@ func (r *curvesReport) heat(name string) *plots.Heat {
 	if gaps {
 		legend += " –: nothing there to measure."
 	}
-	h.Caption = r.caption(legend)
+	h.Caption = r.caption(legend, name)
 	return h
 }
 
-// caption says what was measured, and how to measure it again.
-func (r *curvesReport) caption(legend string) []string {
+// caption says what was measured, and how to measure it again. What is special about stalls
+// stands under figures of stalls.
+func (r *curvesReport) caption(legend string, metrics ...string) []string {
 	sc := r.scene
 	span, warmup := " of "+short(sc.Duration), ""
 	if sc.Warmup > 0 {
@@ -117,8 +119,12 @@ func (r *curvesReport) caption(legend string) []string {
 		span, warmup = "", "" // Not the scenario's.
 	}
 	runs := fmt.Sprintf("%s%s per point and policy%s; %s, the same at every point.", plural(r.seeds, "run"), span, warmup, r.seedsInWords())
-	if len(r.notes) > 0 {
-		legend = strings.TrimSpace(legend + " " + sentences(r.notes))
+	notes := r.notes
+	if slices.ContainsFunc(metrics, func(m string) bool { return strings.Contains(m, "stall") }) {
+		notes = r.allNotes()
+	}
+	if len(notes) > 0 {
+		legend = strings.TrimSpace(legend + " " + sentences(notes))
 	}
 	return []string{r.world() + ". " + runs, legend, "quiesce " + inShort(readVersion()) + ": " + r.repeat}
 }

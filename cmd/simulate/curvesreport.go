@@ -20,6 +20,7 @@ type curvesReport struct {
 	groups []figureGroup
 	points []point
 	notes  []string
+	stalls []string // notes about stalls alone
 	repeat string
 	wall   time.Duration
 }
@@ -76,21 +77,35 @@ func (r *curvesReport) take(points []point, results []*lab.Results) (finished in
 	case len(stays) == finished:
 		r.note("no deploy fell into the measured part of any run")
 	case len(stays) > 0:
-		r.note("no deploy fell into the measured part of the run at %s", strings.Join(stays, "; "))
+		r.note("no deploy fell into the measured part of the run at %s", places(stays, finished, "any point"))
 	}
 	if len(late) > 0 {
-		r.note("no stall after a deploy was measured at %s: nobody was interrupted, or only in the last two leases of a run, whose stalls are left out as most could not end; a longer duration would show them", strings.Join(late, "; "))
+		r.stalls = append(r.stalls, fmt.Sprintf("no stall after a deploy was measured at %s: nobody was interrupted, or only in the last two leases of a run, whose stalls are left out as most could not end; a longer duration would show them", places(late, finished, "any point")))
 	}
 	if len(full) > 0 {
-		r.note("the fleet is overloaded at %s, so waits grow with the length of the run", strings.Join(full, "; "))
+		r.note("the fleet is overloaded at %s, so waits grow with the length of the run", places(full, finished, "every point"))
 	}
 	r.notes = append(r.notes, scenarios.Notes(r.scene.Scenario)...)
 	return finished
 }
 
+// places names points in a sentence, not more than can be taken in.
+func places(labels []string, of int, all string) string {
+	const most = 6
+	switch {
+	case len(labels) == of && of > 1:
+		return all
+	case len(labels) > most:
+		return fmt.Sprintf("%s and %s", strings.Join(labels[:most-1], "; "), plural(len(labels)-most+1, "other point"))
+	}
+	return strings.Join(labels, "; ")
+}
+
 func (r *curvesReport) note(format string, args ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, args...))
 }
+
+func (r *curvesReport) allNotes() []string { return append(slices.Clone(r.notes), r.stalls...) }
 
 func (r *curvesReport) varies(path string) bool {
 	return slices.ContainsFunc(r.axes, func(x axis) bool { return x.Path == path })

@@ -43,9 +43,9 @@ func (r *curvesReport) writeTable(w io.Writer) error {
 		b.WriteString(wrap("", "", "Theory, for crash-only: the lease less the age of its last renewal; the wait for a free worker comes on top."))
 	}
 	b.WriteByte('\n')
-	if len(r.notes) > 0 {
+	if notes := r.allNotes(); len(notes) > 0 {
 		b.WriteString("Notes\n")
-		for _, n := range r.notes {
+		for _, n := range notes {
 			b.WriteString(wrap("  - ", "    ", n))
 		}
 		b.WriteByte('\n')

@@ -134,6 +134,9 @@ func secondsUnit(s string) string {
 
 // short writes a duration of a scenario without zero parts: 5m, 1m40s, 6h.
 func short(d protocol.Duration) string {
+	if d >= protocol.Second && d != protocol.Forever {
+		d -= d % protocol.Millisecond // a third of 20s has nine digits behind the point
+	}
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")

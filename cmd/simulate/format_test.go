@@ -32,6 +32,9 @@ func TestNumbersForPeople(t *testing.T) {
 	}
 	assert.Equal(t, "1m40s", short(100*protocol.Second))
 	assert.Equal(t, "6h", short(6*protocol.Hour))
+	assert.Equal(t, "6.666s", short(20*protocol.Second/3))
+	assert.Equal(t, "333.333333ms", short(protocol.Second/3))
+	assert.Equal(t, protocol.Forever.String(), short(protocol.Forever))
 	assert.Equal(t, "1h20m05.013s", clock(protocol.Instant(4805_013_000_000)))
 }
 
