@@ -23,11 +23,28 @@ func (f *Heat) side() vg.Length {
 
 // legend returns the room that the colour scale takes on the right.
 func (f *Heat) legend() vg.Length {
+	if !f.measured() {
+		return 0
+	}
 	w := vg.Length(0)
 	for _, t := range f.scale().ticks(6) {
 		w = max(w, textWidth(textFont, t.label))
 	}
 	return 16 + barWide + 6 + w
+}
+
+// measured reports whether any cell has a value; without one a colour scale says nothing.
+func (f *Heat) measured() bool {
+	for _, m := range f.Maps {
+		for _, row := range m.Cells {
+			for _, c := range row {
+				if !math.IsNaN(c.Value) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // column is as wide as the widest value or label asks.
@@ -120,6 +137,9 @@ func (f *Heat) draw(p page) {
 		left := margin + f.side() + vg.Length(i%n)*(w+heatGap)
 		ceiling := top - vg.Length(i/n)*(h+f.under()+f.over()) - f.over()
 		f.cells(p, &f.Maps[i], values, vg.Rectangle{Min: vg.Point{X: left, Y: ceiling - h}, Max: vg.Point{X: left + w, Y: ceiling}}, i%n == 0)
+	}
+	if !f.measured() {
+		return
 	}
 	right := margin + f.side() + vg.Length(n)*(w+heatGap) - heatGap
 	f.bar(p, values, vg.Rectangle{Min: vg.Point{X: right + 16, Y: top - f.over() - h}, Max: vg.Point{X: right + 16 + barWide, Y: top - f.over()}})

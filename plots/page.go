@@ -128,9 +128,38 @@ func wrap(f font.Font, wide vg.Length, paragraph string) []string {
 			line += " "
 		}
 		line += word
+		for textWidth(f, line) > wide {
+			at := breaks(f, wide, line)
+			lines, line = append(lines, line[:at]), line[at:]
+		}
 	}
 	if line != "" {
 		lines = append(lines, line)
 	}
 	return lines
+}
+
+// breaks returns where to break a word that is wider than a line, such as a long list of names:
+// behind the last comma or slash that fits, or else wherever the line is full.
+func breaks(f font.Font, wide vg.Length, word string) int {
+	full, behind := 0, 0
+	for i := range word { // where letters begin, so that none is cut in two
+		if i == 0 {
+			continue
+		}
+		if full > 0 && textWidth(f, word[:i]) > wide {
+			break
+		}
+		full = i
+		if c := word[i-1]; c == ',' || c == '/' {
+			behind = i
+		}
+	}
+	switch {
+	case behind > 0:
+		return behind
+	case full == 0:
+		return len(word) // of one letter
+	}
+	return full
 }

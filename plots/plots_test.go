@@ -3,6 +3,7 @@ package plots
 import (
 	"bytes"
 	"encoding/xml"
+	"fmt"
 	"image/png"
 	"io"
 	"math"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"gonum.org/v1/plot/vg"
 )
 
 func render(t *testing.T, f Figure, format string) []byte {
@@ -155,8 +157,48 @@ func TestLooksDifferInMarkersAndColours(t *testing.T) {
 	}
 	assert.Len(t, colours, Looks)
 	assert.Len(t, markers, Looks)
-	assert.Equal(t, looks[1].colour, lookOf(1+Looks).colour)
+	// The tenth has the colour of the first and nothing else of it, and so on: who sees no colours
+	// tells all of them apart as well.
+	full, grey := map[string]bool{}, map[string]bool{}
+	for i := range Looks * Looks {
+		l := lookOf(i)
+		full[fmt.Sprint(l.colour, l.marker)], grey[fmt.Sprint(l.marker, l.dashes)] = true, true
+		if i < Looks {
+			assert.Equal(t, looks[i], l)
+		}
+	}
+	assert.Len(t, full, Looks*Looks)
+	assert.Len(t, grey, Looks*(Looks-1), "two of the nine are drawn without a dash")
 	assert.NotPanics(t, func() { lookOf(-1) })
+}
+
+// A caption holds a command line, and that a list of policies without a space in it.
+func TestAWordThatIsWiderThanAPageIsBroken(t *testing.T) {
+	const wide = 100
+	list := strings.Repeat("crash-only,", 9) + "hybrid"
+	lines := wrap(captionFont, wide, "simulate --policies "+list+" --seeds 2 "+strings.Repeat("x", 90))
+	for i, line := range lines {
+		assert.LessOrEqual(t, textWidth(captionFont, line), vg.Length(wide), line)
+		if strings.HasPrefix(line, "crash") && i > 0 && !strings.Contains(line, "hybrid") {
+			assert.True(t, strings.HasSuffix(line, ","), "behind a comma: %q", line)
+		}
+	}
+	assert.Contains(t, strings.Join(lines, ""), list)
+	assert.Equal(t, []string{"abc"}, wrap(captionFont, 1000, " abc "))
+	assert.Len(t, wrap(captionFont, 1, "abc"), 3, "no line is without a letter")
+}
+
+func TestAHeatMapOfNothingHasNoScale(t *testing.T) {
+	h := sampleHeat(1)
+	full := len(texts(t, render(t, h, "svg")))
+	for _, row := range h.Maps[0].Cells {
+		for i := range row {
+			row[i] = Cell{Value: math.NaN()}
+		}
+	}
+	empty := texts(t, render(t, h, "svg"))
+	assert.Less(t, len(empty), full)
+	assert.NotContains(t, strings.Join(empty, " "), "800ms")
 }
 
 func TestTextOfAPDFIsEncodedForItsFont(t *testing.T) {

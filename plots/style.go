@@ -30,10 +30,15 @@ var looks = []look{
 	{rgb(0x882255), dash(8, 2, 2, 2), star},
 }
 
-// Looks is the number of different looks; more are taken in turn.
+// Looks is the number of looks of which each part is different. Of more, the colours come again
+// with another marker and another dash, so that no two of eighty-one are the same.
 const Looks = 9
 
-func lookOf(i int) look { return looks[((i%Looks)+Looks)%Looks] }
+func lookOf(i int) look {
+	in := func(i int) look { return looks[((i%Looks)+Looks)%Looks] }
+	round := i / Looks
+	return look{colour: in(i).colour, marker: in(i + round).marker, dashes: in(i + 2*round).dashes}
+}
 
 func dash(lengths ...float64) []vg.Length {
 	d := make([]vg.Length, len(lengths))
@@ -50,7 +55,7 @@ func rgb(v uint32) color.RGBA {
 // faint is a colour for one of n bands: what lies below shines through, and the more there
 // are the more of it must.
 func (p page) faint(c color.RGBA, n int) color.Color {
-	alpha := uint8(max(0x12, 0x30*3/max(n, 3)))
+	alpha := uint8(max(0x08, 0x30*3/max(n, 3)))
 	if p.pdf {
 		return straight{c, alpha}
 	}

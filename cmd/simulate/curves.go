@@ -176,11 +176,14 @@ func (a *app) printCurves(r *curvesReport) error {
 	return a.show(&out)
 }
 
-// lookOf keeps the look of a policy the same in every figure there is.
-func lookOf(policy string) int {
+// lookOf keeps the look of a policy the same in every figure there is. The variants of a
+// scenario's own come behind.
+func (c *sweep) lookOf(policy string) int {
 	names := append(model.PresetNames(), model.QueuePresetNames()...)
-	if i := slices.Index(names, policy); i >= 0 {
-		return i
+	for _, p := range c.policies {
+		if !slices.Contains(names, p) {
+			names = append(names, p)
+		}
 	}
-	return len(names) // a variant of the scenario's own
+	return slices.Index(names, policy)
 }

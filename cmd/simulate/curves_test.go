@@ -14,6 +14,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/plots"
 )
 
 func TestTableOfCurves(t *testing.T) {
@@ -133,6 +136,18 @@ func TestCurvesSayWhyNothingWasMeasured(t *testing.T) {
 	text := strings.Join(strings.Fields(succeed(t, "curves", tiny, "--lease", "1m,14m", "--seeds", "1")), " ")
 	assert.Contains(t, text, "no stall after a deploy was measured at 14m: nobody was interrupted, or only in the last two leases")
 	assert.Contains(t, text, "–: nothing there to measure")
+}
+
+func TestNoTwoPoliciesOfAFigureLookAlike(t *testing.T) {
+	c := sweep{policies: append(append(model.PresetNames(), model.QueuePresetNames()...), "today", "lean")}
+	seen := map[int]string{}
+	for _, p := range c.policies {
+		look := c.lookOf(p)
+		assert.Empty(t, seen[look], "%s looks like another", p)
+		seen[look] = p
+		assert.Less(t, look, plots.Looks*plots.Looks)
+	}
+	assert.Equal(t, c.lookOf("hybrid"), (&sweep{policies: []string{"lean", "hybrid"}}).lookOf("hybrid"))
 }
 
 // Under a figure stands what its reader must know, and not a page of it.

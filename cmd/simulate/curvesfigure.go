@@ -24,7 +24,7 @@ func (r *curvesReport) lines(g figureGroup) *plots.Lines {
 			panel.Title = statistic
 		}
 		for i, policy := range r.sweep.policies {
-			s := plots.Series{Name: policy, Look: lookOf(policy)}
+			s := plots.Series{Name: policy, Look: r.lookOf(policy)}
 			for k := range r.points {
 				p := r.plotted(&r.points[k], i, m)
 				bounds, gaps = bounds || p.Bound, gaps || r.points[k].result != nil && math.IsNaN(p.Y)
