@@ -138,6 +138,16 @@ func TestCurvesSayWhyNothingWasMeasured(t *testing.T) {
 	assert.Contains(t, text, "–: nothing there to measure")
 }
 
+func TestAPolicyThatIsTheSameAtEveryPointIsNamed(t *testing.T) {
+	text := func(args ...string) string {
+		return strings.Join(strings.Fields(succeed(t, append([]string{"curves", tiny, "--seeds", "1", "--metrics", "released"}, args...)...)), " ")
+	}
+	const note = "what is varied changes nothing under asynq and bullmq; a real queue, for one, has its own settings"
+	assert.Contains(t, text("--lease", "1m,2m", "--policies", "asynq,hybrid,bullmq"), note)
+	assert.NotContains(t, text("--vary", "supervisor.grace=10s,20s", "--policies", "asynq,hybrid"), "changes nothing")
+	assert.NotContains(t, text("--lease", "1m,2m", "--policies", "hybrid"), "changes nothing")
+}
+
 func TestNoTwoPoliciesOfAFigureLookAlike(t *testing.T) {
 	c := sweep{policies: append(append(model.PresetNames(), model.QueuePresetNames()...), "today", "lean")}
 	seen := map[int]string{}

@@ -73,6 +73,9 @@ func (r *curvesReport) take(points []point, results []*lab.Results) (finished in
 		q := r.scene.Queue
 		r.note("the heartbeat keeps its share of the lease, %s of %s", short(q.Heartbeat), short(q.Lease))
 	}
+	if same := r.unmoved(results); len(same) > 0 {
+		r.note("what is varied changes nothing under %s; a real queue, for one, has its own settings", and(same))
+	}
 	switch {
 	case len(stays) == finished:
 		r.note("no deploy fell into the measured part of any run")
@@ -106,6 +109,23 @@ func (r *curvesReport) note(format string, args ...any) {
 }
 
 func (r *curvesReport) allNotes() []string { return append(slices.Clone(r.notes), r.stalls...) }
+
+// unmoved returns the policies whose runs were the same, event by event, at every point.
+func (r *curvesReport) unmoved(results []*lab.Results) (same []string) {
+	for i, policy := range r.sweep.policies {
+		seen, points := map[uint64]bool{}, 0
+		for _, res := range results {
+			if res != nil {
+				points++
+				seen[res.Rows[i][0].TraceHash] = true
+			}
+		}
+		if points > 1 && len(seen) == 1 {
+			same = append(same, policy)
+		}
+	}
+	return same
+}
 
 func (r *curvesReport) varies(path string) bool {
 	return slices.ContainsFunc(r.axes, func(x axis) bool { return x.Path == path })
