@@ -99,13 +99,13 @@ var catalogue = []group{
 	{"Work done twice", []line{
 		{"redone_executions", "executions that redo work", asCount, ifAny},
 		{"redone_work_seconds", "work redone", asSeconds, headline},
-		{"overlapping_executions", "executions that overlap another", asCount, ifAny},
+		{"overlapping_executions", "executions that overlap another", asRare, ifAny},
 		{"overlap_seconds", "time overlapped", asSeconds, ifAny},
 		{"effects_applied_twice", "unfenced effects applied twice", asRare, ifAny},
 		{"executions_started", "executions started", asCount, inFull},
 	}},
 	{"Budgets", []line{
-		{"attempts_eroded", "attempts eroded by interruptions", asCount, headline},
+		{"attempts_eroded", "attempts eroded by interruptions", asRare, headline},
 		{"attempts_eroded_per_job", "per job", asRatio, inFull},
 		{"jobs_dead_lettered_by_interruptions", "dead-lettered by interruptions", asRare, ifAny},
 		{"jobs_dead_lettered", "dead-lettered, whatever the reason", asRare, ifAny},

@@ -80,8 +80,11 @@ func TestRareEventsAreNeverABareZero(t *testing.T) {
 		if strings.Contains(line, "jobs lost") {
 			assert.Equal(t, 3, strings.Count(line, "0 of 2,334 (<0.13%)"), line)
 		}
+		if strings.Contains(line, "attempts eroded by") {
+			assert.Equal(t, 1, strings.Count(line, "0 of 2,334 (<0.13%)"), line)
+		}
 	}
-	assert.Contains(t, oneLine(text), "Not seen under any policy, 0 of 2,334 (<0.13%): unfenced effects applied twice")
+	assert.Contains(t, oneLine(text), "Not seen under any policy, 0 of 2,334 (<0.13%): executions that overlap another, unfenced effects applied twice")
 	lost := decode(t, succeed(t, "compare", tiny, "--seeds", "3", "--format", "json")).Policies["hybrid"].Metrics["jobs_lost"]
 	require.NotNil(t, lost.PerJob)
 	assert.InDelta(t, 3.0/2334, lost.PerJob.Hi, 1e-9)
