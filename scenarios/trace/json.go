@@ -201,14 +201,15 @@ func (j *jsonRows) value() error {
 			continue
 		}
 		j.scan.here(&j.spots[r])
-		if j.cells[r] != nil {
-			return j.fail(r, fmt.Sprintf("object has the key %s twice", quote(j.key)), "keep one of them")
-		}
+		again := j.cells[r] != nil
 		var err error
 		if j.values[r], j.kinds[r], err = j.scan.value(j.values[r][:0]); err != nil {
 			return err
 		}
 		j.set(r, j.values[r], j.kinds[r])
+		if again {
+			return j.fail(r, fmt.Sprintf("object has the key %s twice", quote(j.key)), "keep one of them")
+		}
 		return nil
 	}
 	var err error

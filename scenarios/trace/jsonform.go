@@ -54,11 +54,12 @@ func (j *jsonRows) choose(candidates []*form, all []member) error {
 			if !j.eval.has(r) || m.name != j.eval.columns[r].Name {
 				continue
 			}
+			again := j.cells[r] != nil
 			j.spots[r] = m.at
-			if j.cells[r] != nil {
+			j.set(r, m.text, m.kind)
+			if again {
 				return j.fail(r, fmt.Sprintf("object has the key %s twice", quote([]byte(m.name))), "keep one of them")
 			}
-			j.set(r, m.text, m.kind)
 		}
 	}
 	return nil

@@ -136,6 +136,17 @@ func TestBadMappedInputIsPlacedAndExplained(t *testing.T) {
 	}
 }
 
+// What an error quotes is what stands at the place that it names.
+func TestAKeyThatComesTwiceIsQuotedWithItsSecondValue(t *testing.T) {
+	for _, text := range []string{
+		"{\"a\": 0, \"b\": 1}\n{\"a\": 3, \"b\": 2, \"b\": 9}",
+		`{"a": 3, "b": 2, "b": 9}`,
+	} {
+		_, err := readMapped(mapOf(t, "arrival=a,duration=b"), "a", text)
+		assert.Contains(t, requireError(t, err).Source, `"b": 2, "b": 9`)
+	}
+}
+
 func TestMapsThatMakeNoSenseAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                               `"" names no column`,
