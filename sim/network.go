@@ -11,19 +11,17 @@ const drawsPerMessage = 4
 
 // send puts an effect on the wire to the broker, claims in step on the next tick.
 func (w *World) send(p *process, e *protocol.Effect) {
-	req := model.Request{From: p.member(), Effect: *e}
 	if w.sc.Queue.InStep && e.Kind == protocol.Claim {
 		poll := protocol.Instant(w.sc.Queue.Poll)
 		at := p.upAt + (w.now-p.upAt+poll-1)/poll*poll
-		w.at(at, event{kind: evBeat, seat: p.seat, life: p.life, what: w.requests.Put(req)})
+		w.at(at, event{kind: evBeat, seat: p.seat, life: p.life, what: w.requests.Put(model.Request{Effect: *e})})
 		p.expect(w.now, at)
 		return
 	}
-	w.transmit(p, &req)
+	w.transmit(p, e)
 }
 
-// transmit puts a request on the wire.
-func (w *World) transmit(p *process, req *model.Request) {
+func (w *World) transmit(p *process, e *protocol.Effect) {
 	n := uint64(p.sent) * drawsPerMessage
 	p.sent++
 	net := &w.sc.Faults.Network
@@ -31,15 +29,15 @@ func (w *World) transmit(p *process, req *model.Request) {
 	if p.partitionedUntil > w.now || w.rnd.Happens(StreamMessage, name, n, net.Loss) {
 		return
 	}
-	w.dispatchRequest(p, req, w.now.Add(w.latency(StreamMessage, name, n+1)))
+	w.dispatchRequest(p, e, w.now.Add(w.latency(StreamMessage, name, n+1)))
 	if w.rnd.Happens(StreamMessage, name, n+2, net.Duplicate) {
-		w.dispatchRequest(p, req, w.now.Add(w.latency(StreamMessage, name, n+3)))
+		w.dispatchRequest(p, e, w.now.Add(w.latency(StreamMessage, name, n+3)))
 	}
 }
 
-// dispatchRequest has a request arrive at the broker.
-func (w *World) dispatchRequest(p *process, req *model.Request, at protocol.Instant) {
-	w.at(at, event{kind: evRequest, seat: p.seat, what: w.requests.Put(*req)})
+// dispatchRequest has an effect arrive at the broker.
+func (w *World) dispatchRequest(p *process, e *protocol.Effect, at protocol.Instant) {
+	w.at(at, event{kind: evRequest, seat: p.seat, what: w.requests.Put(model.Request{From: p.member(), Effect: *e})})
 	p.expect(w.now, at)
 }
 

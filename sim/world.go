@@ -308,7 +308,7 @@ func (w *World) deliver(p *process, e event) {
 		w.onTick(p)
 	case evBeat:
 		req := w.takeRequest(e)
-		w.transmit(p, &req)
+		w.transmit(p, &req.Effect)
 	case evReconnect:
 		w.step(p, protocol.Event{Kind: protocol.Reconnected})
 	}
