@@ -37,7 +37,7 @@ func (s *source) compose(root *yaml.Node) ([]document, error) {
 }
 
 func (s *source) composeService(doc *document, root *yaml.Node) (*Workload, error) {
-	r := &reader{src: s}
+	r := &reader{src: s, quoted: true} // variables are filled into text, so its schema takes both
 	w := s.begin(doc, model.Docker, "stop_grace_period")
 	r.lines = w.Lines
 	if doc.node.Kind != yaml.MappingNode {

@@ -37,6 +37,8 @@ func TestOtherFormatsAreReadAsTheirDocumentationSays(t *testing.T) {
 			want{model.Docker, "w", 6, 10 * time.Second, 0, "", 0, "RollingUpdate +0 -2"}},
 		"Compose: start-first starts the new ones first": {"compose.yaml", "services:\n  w:\n    image: x\n    deploy: {replicas: 6, update_config: {order: start-first}}\n", "",
 			want{model.Docker, "w", 6, 10 * time.Second, 0, "", 0, "RollingUpdate +1 -0"}},
+		"Compose: numbers in quotes, as variables leave them": {"compose.yaml", "services:\n  w:\n    image: x\n    deploy: {replicas: \"6\", update_config: {parallelism: '2'}}\n", "",
+			want{model.Docker, "w", 6, 10 * time.Second, 0, "", 0, "RollingUpdate +0 -2"}},
 		"Compose: parallelism 0 updates all containers at once": {"compose.yaml", "services:\n  w:\n    image: x\n    deploy: {replicas: 6, update_config: {parallelism: 0}}\n", "",
 			want{model.Docker, "w", 6, 10 * time.Second, 0, "", 0, "RollingUpdate +0 -6"}},
 
@@ -149,6 +151,7 @@ func TestOtherFormatsRefuseWhatTheyCannotKnow(t *testing.T) {
 		message      string
 	}{
 		"Compose: a number without a unit":      {"compose.yaml", "services:\n  w: {image: x, stop_grace_period: 30}\n", 2, 36, "stop_grace_period 30 has no unit; write 30s"},
+		"Compose: a word for a number":          {"compose.yaml", "services:\n  w: {image: x, scale: \"two\"}\n", 2, 24, `scale "two" is not a whole number; write a number such as 30`},
 		"Compose: a variable":                   {"compose.yaml", "services:\n  w: {image: x, stop_grace_period: \"${G:-30s}\"}\n", 2, 37, "stop_grace_period holds a variable for envsubst, ${G:-30s}; let Compose fill it in first: docker compose config > rendered.yaml"},
 		"Compose: settings from elsewhere":      {"compose.yaml", "services:\n  w: {extends: {file: b.yaml, service: x}}\n", 2, 16, "extends takes settings from another service or file; let Compose fill it in first: docker compose config > rendered.yaml"},
 		"Compose: a signal that is none":        {"compose.yaml", "services:\n  w: {image: x, stop_signal: \"now!\"}\n", 2, 30, `stop_signal "now!" is not a signal; write a name such as SIGTERM`},

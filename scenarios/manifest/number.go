@@ -14,6 +14,9 @@ import (
 // maxSeconds is the longest time.Duration, some 292 years. The API takes longer ones.
 const maxSeconds = int64(math.MaxInt64 / time.Second)
 
+// digits is a number that may be written in quotes: one that reads the same in every base.
+var digits = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
+
 // count is a number of pods, or another int32 of the API that must not be negative.
 func (r *reader) count(parent *yaml.Node, key string, fallback int) int {
 	return int(r.whole(parent, key, int64(fallback), math.MaxInt32, ""))
@@ -30,6 +33,11 @@ func (r *reader) whole(parent *yaml.Node, key string, fallback, most int64, unit
 		return fallback
 	}
 	var value int64
+	if r.quoted && node.ShortTag() == "!!str" && digits.MatchString(node.Value) {
+		bare := *node
+		bare.Tag = "!!int"
+		node = &bare
+	}
 	if node.Kind != yaml.ScalarNode || node.ShortTag() != "!!int" {
 		r.fail(node, key, quote(node)+" is not a whole number"+unit, wholeRemedy(node))
 	} else if node.Decode(&value) != nil || value > most {

@@ -20,6 +20,7 @@ type reader struct {
 	prefix  string              // put before the keys of lines
 	lines   map[string]int      // where each value that was taken is written; see mark
 	checked map[*yaml.Node]bool // mappings known to have no key twice
+	quoted  bool                // numbers may be written in quotes
 }
 
 func (r *reader) fail(node *yaml.Node, field, problem, remedy string) {
