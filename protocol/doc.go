@@ -183,7 +183,7 @@
 // hooks run on although its claim is settled is a Zombie until they return. A grant is not run
 // when it is not understood, when an earlier execution of its job still runs here, when it is
 // late, and when trust in it has ended already. "Clean" means nothing to undo and nothing to
-// commit.
+// commit. The limit of an undo is undoBy at the latest, and fires before it.
 //
 //	SLOT                                Free        Running      Cancelled   Undoing     Settling  Settling, undo runs
 //	granted, run                        → Running   ·            ·           ·           ·         ·
@@ -221,7 +221,7 @@
 //	first stop, OnStop die              ·           → Leaked     → Leaked    → Leaked    → Leaked  → Leaked
 //	cancelAt of its kind                –           → Cancelled  –           –           –         –
 //	hurry                               ·           → Cancelled  ·           ·           ·         ·
-//	undoBy                              –           –            stay        → Settling  –         ·
+//	undoBy                              –           –            stay        –           –         ·
 //	settleBy                            ·           –            → Leaked    –           → Leaked  → Leaked
 //
 // The same rows for slots whose claim is gone. Leaked is what any slot that was not Free
@@ -263,7 +263,7 @@
 //	first stop, OnStop die              → Leaked       → Leaked        → Leaked    → Leaked       → Leaked           –
 //	cancelAt of its kind                –              –               –           –              –                  –
 //	hurry                               ·              ·               stay        stay           ·                  –
-//	undoBy                              → Zombie       → Zombie        stay        stay           ·                  –
+//	undoBy                              –              –               stay        stay           ·                  –
 //	settleBy                            –              –               → Leaked    → Leaked       → Leaked           –
 //
 // How a claim ends, by what the handler returned and the state it returned from; the columns

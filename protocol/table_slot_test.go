@@ -162,6 +162,11 @@ func slotRows() []slotRow {
 		s.do(Renewed(0, 1, 10, Unknown, s.now, 0), Renewed(0, 1, 10, Unknown, s.now, 0))
 		return s.until(distrust, 0)
 	}
+	beforeTheSlotsOwn := func(s *stage) bool { // undoBy, unless the limit of an undo fires then, which comes first
+		ends := s.until(undoEnds, NoSlot)
+		limit, undoing := s.find(undoLimit, 0)
+		return ends && (!undoing || limit.at > s.now)
+	}
 	ago := Instant(0)
 	tick := event(Event{})
 	return []slotRow{
@@ -206,7 +211,7 @@ func slotRows() []slotRow {
 		{"first stop, OnStop die", living(func(s *stage) bool { s.cfg.Policy.OnStop = DieOnStop; return true }), event(StopBySignal(SIGINT, Never))},
 		{"cancelAt of its kind", stopped(func(s *stage) bool { return s.until(cancelKind, 0) }), tick},
 		{"hurry", stopped(func(*stage) bool { return true }), event(StopBySignal(SIGINT, Never))},
-		{"undoBy", stopped(func(s *stage) bool { return s.until(undoEnds, NoSlot) }), tick},
+		{"undoBy", stopped(beforeTheSlotsOwn), tick},
 		{"settleBy", stopped(func(s *stage) bool { return s.until(settleEnds, NoSlot) }), tick},
 	}
 }

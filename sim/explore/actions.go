@@ -159,7 +159,8 @@ func (e *engine) returns(st *state, i int, m *menu) {
 	for k := range e.slots {
 		slot := i*maxSlots + k
 		way := func(n int) { m.add(comeBack, slot, n) }
-		unclean, tidy := e.world.Undo > 0, e.world.Undo == 0 || e.world.Returns&Tidy != 0
+		unclean := e.world.declared(w.hands[k].job).Undo > 0
+		tidy := !unclean || e.world.Returns&Tidy != 0
 		with := func(wanted Returns, n int) {
 			if e.world.Returns&wanted != 0 {
 				way(n)

@@ -120,7 +120,7 @@ func (e *engine) comeBack(st *state, i, k, way int) {
 		st.failed.add(h.job)
 	default:
 		// Before it is told, an error is a failure; after a timeout whatever it returns is.
-		if w.machine.Slots()[k].State() == protocol.SlotRunning && r.code == protocol.ReturnedError || e.world.Timeout > 0 {
+		if w.machine.Slots()[k].State() == protocol.SlotRunning && r.code == protocol.ReturnedError || e.world.declared(h.job).Timeout > 0 {
 			st.failed.add(h.job)
 		}
 	}

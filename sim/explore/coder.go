@@ -358,7 +358,7 @@ func (e *engine) ownedBy(st *state, seat int) jobSet {
 // renameJobs numbers the jobs that may still be handed out as they come, and after them
 // those that have ended: the order of these decides nothing any more.
 func (e *engine) renameJobs(st *state) {
-	if e.world.Foreign > 0 {
+	if e.world.Foreign+e.world.Others > 0 {
 		return // they are not alike
 	}
 	n := uint8(0)

@@ -11,8 +11,9 @@ type Cell struct{ Table, Row, Column string }
 // stepped; of several deadlines that are due at once it sees the one that fires first, and
 // the event only when none is.
 type coverage struct {
-	known map[Cell]struct{}
-	cells []Cell
+	known  map[Cell]struct{}
+	cells  []Cell
+	grants int // so far of the answer that a worker is being given
 }
 
 func newCoverage() *coverage { return &coverage{known: map[Cell]struct{}{}} }
@@ -27,6 +28,12 @@ func (c *coverage) add(table, row, column string) {
 
 // before is called with a worker that is about to be given an event.
 func (c *coverage) before(e *engine, w *worker, now protocol.Instant, ev protocol.Event) {
+	grants := c.grants
+	c.grants = 0
+	if ev.Kind == protocol.Granted {
+		grants++
+		c.grants = grants
+	}
 	m := &w.machine
 	phase := m.Phase().String()
 	m.Armed(func(what string, _ protocol.Instant) { c.add("DEADLINE", what, phase) })
@@ -35,7 +42,10 @@ func (c *coverage) before(e *engine, w *worker, now protocol.Instant, ev protoco
 		return
 	}
 	c.add("PHASE", e.phaseRow(w, now, ev), phase)
-	c.add("REQUEST", e.requestRow(w, ev), requestColumn(w))
+	c.add("REQUEST", e.requestRow(w, ev, grants), requestColumn(w))
+	if ev.Kind == protocol.ClaimAnswered && ev.Code == protocol.Unknown && m.Requests()[0].State() != protocol.RequestAsked && m.Phase() == protocol.PhaseServing {
+		c.add("REQUEST", "answered unknown, second attempt", requestColumn(w)) // whichever it was about
+	}
 	c.slotEvent(e, w, now, ev)
 }
 
@@ -125,10 +135,16 @@ func (c *coverage) fires(e *engine, w *worker, what string, index int) {
 		return
 	}
 	for k := range about {
-		if row != "undoBy" || about[k].State() != protocol.SlotFree { // which it says nothing about
-			c.slot(row, &about[k])
+		if row == "undoBy" && rests(&about[k]) {
+			continue // it is about what still runs, and other slots may be in any state
 		}
+		c.slot(row, &about[k])
 	}
+}
+
+// rests reports whether neither a handler nor undo hooks run in a slot.
+func rests(s *protocol.Slot) bool {
+	return s.State() == protocol.SlotFree || s.State() == protocol.SlotSettling && !s.UndoRuns()
 }
 
 func (e *engine) requestDueRow(w *worker) string {
@@ -233,7 +249,9 @@ func (e *engine) last(w *worker, ev protocol.Event) bool {
 	return true
 }
 
-func (e *engine) requestRow(w *worker, ev protocol.Event) string {
+// requestRow is the row of the table of requests that an event belongs to. grants is how many
+// jobs came with the answer that it is part of, so far.
+func (e *engine) requestRow(w *worker, ev protocol.Event, grants int) string {
 	m := &w.machine
 	r := &m.Requests()[0]
 	serving, first := m.Phase() == protocol.PhaseServing, !m.Phase().Stopping() && m.Phase() != protocol.PhaseBooting
@@ -262,12 +280,12 @@ func (e *engine) requestRow(w *worker, ev protocol.Event) string {
 		switch {
 		case ev.Seq != r.Seq():
 			return "granted, under another id"
-		case r.State() == protocol.RequestAsked && e.free(m) == 0:
+		case e.room(m, grants-1) <= 0:
 			return "granted, beyond want"
 		}
 		return "granted, within want"
 	case protocol.ClaimAnswered:
-		return e.answeredRow(w, ev)
+		return e.answeredRow(w, ev, grants)
 	case protocol.WithdrawAnswered:
 		switch {
 		case ev.Code == protocol.Unknown:
@@ -280,8 +298,13 @@ func (e *engine) requestRow(w *worker, ev protocol.Event) string {
 	return ""
 }
 
-func (e *engine) free(m *protocol.Machine) int {
+// room is how many slots an answer leaves free that has brought some jobs. Jobs that are taken
+// are in their slots already; those of an answer that is ignored would be.
+func (e *engine) room(m *protocol.Machine, grants int) int {
 	n := 0
+	if m.Requests()[0].State() != protocol.RequestAsked {
+		n = -grants
+	}
 	for k := range m.Slots() {
 		if m.Slots()[k].State() == protocol.SlotFree {
 			n++
@@ -290,12 +313,13 @@ func (e *engine) free(m *protocol.Machine) int {
 	return n
 }
 
-func (e *engine) answeredRow(w *worker, ev protocol.Event) string {
+func (e *engine) answeredRow(w *worker, ev protocol.Event, grants int) string {
 	m := &w.machine
 	r := &m.Requests()[0]
 	serving := m.Phase() == protocol.PhaseServing
-	granted := r.Granted() > 0 && r.State() == protocol.RequestAsked
 	switch {
+	case ev.Seq != r.Seq():
+		return ""
 	case ev.Code == protocol.Unknown && !serving:
 		return "answered unknown, not Serving"
 	case ev.Code == protocol.Unknown && r.Repeated():
@@ -306,9 +330,9 @@ func (e *engine) answeredRow(w *worker, ev protocol.Event) string {
 		return "answered ok or refused, not Serving"
 	case ev.Code == protocol.Refused:
 		return "answered refused"
-	case granted && e.free(m) > 0:
+	case grants > 0 && e.room(m, grants) > 0:
 		return "answered ok, granted, slots left"
-	case granted:
+	case grants > 0:
 		return "answered ok, granted, no slot left"
 	case ev.Span >= ticks(e.world.Park):
 		return "answered ok, nothing, parked in full"

@@ -171,7 +171,7 @@ func (e *engine) arrive(st *state, m message) {
 		e.handle(st, m)
 	default:
 		for _, g := range m.grants[:m.n] {
-			e.step(st, int(m.worker), protocol.GrantedJob(0, m.seq, g.job, g.token, 0, g.version, m.span))
+			e.step(st, int(m.worker), protocol.GrantedJob(0, m.seq, g.job, g.token, e.world.kindOf(g.job), g.version, m.span))
 		}
 		e.step(st, int(m.worker), m.event())
 	}

@@ -160,7 +160,7 @@ func TestEveryDeviationThatFitsIsRefuted(t *testing.T) {
 
 // Reductions change no verdict: not on the sound protocol, and not on any that is broken.
 func TestReductionsAgreeWithTheWholeSearch(t *testing.T) {
-	for _, name := range []string{"fair", "foreign", "dies-late", "cancels-at-once", "zombie", "late-and-doubled", "progress", "signals", "rollout"} {
+	for _, name := range []string{"fair", "foreign", "dies-late", "cancels-at-once", "zombie", "late-and-doubled", "progress", "signals", "rollout", "two-kinds"} {
 		w := named(t, name)
 		whole := holds(t, w, Options{MaxStates: limit})
 		smaller := false

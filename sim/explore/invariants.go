@@ -81,7 +81,8 @@ func (e *engine) watchCancel(st *state, i int, f *protocol.Effect) {
 		st.breaks(invariant.EscalatesByRepeat, "worker %d hurried its handler, and no signal was repeated", i)
 	case f.Cause == protocol.ErrDraining && p.OnStop == protocol.FinishOnStop && p.Deadline == protocol.DeadlineFromBudget && p.Estimates == protocol.NoEstimates:
 		// It has to be cancelled in time to notice, to undo and to be settled, and not sooner.
-		if at := w.killAt.Add(-ticks(e.world.Reserve + e.world.Undo + e.world.Gap)); st.now < at && w.killAt != protocol.Never && e.world.scriptHas(w.script, Later)+e.world.scriptHas(w.script, Context) == 0 {
+		k := e.world.declared(f.Job)
+		if at := w.killAt.Add(-ticks(e.world.Reserve + k.Undo + k.Gap)); st.now < at && w.killAt != protocol.Never && e.world.scriptHas(w.script, Later)+e.world.scriptHas(w.script, Context) == 0 {
 			st.breaks(invariant.FinishWhatFits, "worker %d cancelled job %d %v before it had to", i, f.Job, at.Sub(st.now))
 		}
 	}

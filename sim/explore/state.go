@@ -194,7 +194,7 @@ func (e *engine) empty() *state {
 		if j >= e.world.Jobs-e.world.Foreign {
 			version = 1
 		}
-		b.Enqueue(base, protocol.JobKey(j+1), 0, version, 0, &e.out)
+		b.Enqueue(base, protocol.JobKey(j+1), e.world.kindOf(protocol.JobKey(j+1)), version, 0, &e.out)
 	}
 	e.out.Reset()
 	st := &state{workers: make([]worker, e.world.Workers)}

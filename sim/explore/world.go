@@ -60,6 +60,9 @@ const (
 	ReplaceAtOnce            // the same, at the instant at which it goes
 )
 
+// Kind is what the handlers of a kind of job declare.
+type Kind struct{ Gap, Undo, Timeout int }
+
 // World is a small world to search completely. Durations are whole ticks; handlers and undo
 // hooks take as long as they like, messages up to MessageLife.
 type World struct {
@@ -70,10 +73,12 @@ type World struct {
 	Slots   int // per worker; 0 is one
 	Jobs    int // all there from the start, claimed in order
 	Foreign int // how many of them, the last, are of a version that nobody understands
+	Others  int // how many of them, the last, are of the kind Other
 
 	Lease, Heartbeat, Park, Grace, Reserve int
 	Retry                                  int  // between repetitions; 0 is the least that can matter
-	Gap, Undo, Timeout                     int  // of the one kind of job; Undo 0 is nothing to undo
+	Kind                                        // of the jobs; Undo 0 is nothing to undo
+	Other                                  Kind // of the last of them, if the world says so
 	MessageLife                            int  // a message arrives within it or is lost
 	Prompt                                 bool // answers take no time; requests still do
 
@@ -102,14 +107,38 @@ type World struct {
 // slots returns the slots of a worker.
 func (w *World) slots() int { return max(w.Slots, 1) }
 
+// kindOf returns the kind of a job.
+func (w *World) kindOf(job protocol.JobKey) protocol.Kind {
+	if int(job) > w.Jobs-w.Others {
+		return 1
+	}
+	return 0
+}
+
+// declared returns what the handlers of a job declare.
+func (w *World) declared(job protocol.JobKey) *Kind {
+	if w.kindOf(job) == 1 {
+		return &w.Other
+	}
+	return &w.Kind
+}
+
+func (k Kind) config() protocol.KindConfig {
+	return protocol.KindConfig{Gap: ticks(k.Gap), Undo: ticks(k.Undo), Timeout: ticks(k.Timeout)}
+}
+
 func ticks(n int) protocol.Duration { return protocol.Duration(n) * tick }
 
 // machine returns what the machines are told.
 func (w *World) machine() protocol.Config {
 	retry := ticks(max(w.Retry, 2*w.MessageLife, 1))
+	kinds := []protocol.KindConfig{w.Kind.config()}
+	if w.Others > 0 {
+		kinds = append(kinds, w.Other.config())
+	}
 	return protocol.Config{
 		Policy: w.Policy, Queues: 1, NoWithdraw: w.NoWithdraw,
-		Kinds: []protocol.KindConfig{{Gap: ticks(w.Gap), Undo: ticks(w.Undo), Timeout: ticks(w.Timeout)}},
+		Kinds: kinds,
 		Lease: ticks(w.Lease), Heartbeat: ticks(w.Heartbeat), Margin: tick,
 		Park: ticks(w.Park), Reply: ticks(max(2*w.MessageLife, 1)),
 		Poll: protocol.Backoff{Min: tick, Max: tick}, Retry: protocol.Backoff{Min: retry, Max: retry},

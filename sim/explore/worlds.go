@@ -5,14 +5,14 @@ import "github.com/quiesce/quiesce/protocol"
 // Worlds returns the named worlds, the smaller first. All but the last few are searched in
 // seconds.
 func Worlds() []World {
-	short := World{Workers: 1, Jobs: 1, Lease: 4, Heartbeat: 1, Park: 1, Grace: 4, Reserve: 2, Undo: 1}
+	short := World{Workers: 1, Jobs: 1, Lease: 4, Heartbeat: 1, Park: 1, Grace: 4, Reserve: 2, Kind: Kind{Undo: 1}}
 	world := func(name, about string, change func(*World)) World {
 		w := short
 		w.Name, w.About = name, about
 		change(&w)
 		return w
 	}
-	return []World{
+	worlds := []World{
 		world("fair", "two workers and two jobs without any fault: is anything put off for ever?", func(w *World) {
 			w.Workers, w.Jobs = 2, 2
 		}),
@@ -131,12 +131,15 @@ func Worlds() []World {
 			w.Workers, w.Jobs, w.Crashes, w.Stops, w.Scripts, w.Replace = 2, 2, 1, 1, [][]Nudge{{Term}}, ReplaceStopped
 			w.Lease = 3
 		}),
+	}
+	worlds = append(worlds, corners(world)...)
+	return append(worlds,
 		world("three-by-three", "three workers, three jobs, a deploy with its replacement, a crash and a pause beyond the lease", func(w *World) {
 			w.Workers, w.Jobs, w.Crashes, w.Pauses, w.Stops, w.Scripts, w.Large = 3, 3, 1, 1, 1, [][]Nudge{{Term}}, true
 			w.Replace = ReplaceStopped
 			w.Lease, w.Pause, w.PauseWhole, w.Prompt, w.Undo, w.Grace = 3, 4, true, true, 0, 3
 		}),
-	}
+	)
 }
 
 // Named returns the world with a name.
