@@ -201,16 +201,22 @@ func (e *engine) phaseRow(w *worker, now protocol.Instant, ev protocol.Event) st
 		}
 		return "SIGKILL moved away"
 	case protocol.HandlerReturned:
-		if e.last(w, ev) {
+		if e.last(w, ev) && m.Slots()[ev.Slot].State() != protocol.SlotLeaked {
 			return "handler returned, the last"
 		}
 	case protocol.StopAsked:
-		if !m.Phase().Stopping() {
-			return "first stop, OnStop " + onStopWords[e.world.Policy.OnStop]
+		if w.stops() {
+			return againRow(m, now, ev)
 		}
-		return againRow(m, now, ev)
+		return "first stop, OnStop " + onStopWords[e.world.Policy.OnStop]
 	}
 	return ""
+}
+
+// stops reports whether a worker was told to stop before, by somebody or by itself, and noticed.
+func (w *worker) stops() bool {
+	p := w.machine.Phase()
+	return p.Stopping() || p == protocol.PhaseGone && (w.stopped || w.owed == owesUnknown)
 }
 
 // againRow is the row of a stop that is not the first.
@@ -352,11 +358,11 @@ func (c *coverage) slotEvent(e *engine, w *worker, now protocol.Instant, ev prot
 	switch ev.Kind {
 	case protocol.StopAsked:
 		switch {
-		case !m.Phase().Stopping() && e.world.Policy.OnStop == protocol.DieOnStop:
+		case !w.stops() && e.world.Policy.OnStop == protocol.DieOnStop:
 			every("first stop, OnStop die")
-		case !m.Phase().Stopping() && m.Phase() != protocol.PhaseBooting && e.world.Policy.OnStop != protocol.IgnoreOnStop:
+		case !w.stops() && m.Phase() != protocol.PhaseBooting && e.world.Policy.OnStop != protocol.IgnoreOnStop:
 			every("first stop")
-		case m.Phase().Stopping():
+		case w.stops():
 			if row := againRow(m, now, ev); row == "SIGTERM, second group" || row == "SIGINT, second" {
 				every("hurry")
 			}
@@ -364,7 +370,9 @@ func (c *coverage) slotEvent(e *engine, w *worker, now protocol.Instant, ev prot
 	case protocol.HandlerReturned:
 		s := &m.Slots()[ev.Slot]
 		c.slot(returnedRow(ev), s)
-		c.add("RETURN", endingRow(ev), endingColumn(s))
+		if s.State() != protocol.SlotLeaked {
+			c.add("RETURN", endingRow(ev), endingColumn(s))
+		}
 	case protocol.UndoReturned:
 		c.slot(map[protocol.Code]string{protocol.UndoDone: "undo done", protocol.UndoSkipped: "undo skipped shared hooks", protocol.UndoFailed: "undo failed"}[ev.Code], &m.Slots()[ev.Slot])
 	case protocol.SaveAsked:

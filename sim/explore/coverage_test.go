@@ -56,8 +56,8 @@ func TestWorldsReachTheCellsOfTheStateTables(t *testing.T) {
 	for _, c := range stateTables(t) {
 		switch {
 		case c.Column == "Gone" || c.Column == "Leaked":
-			assert.False(t, seen[c], "%v: somebody steps a machine that has gone", c)
-			ended++
+			assert.False(t, seen[c], "%v: a world steps a machine that has gone", c)
+			ended++ // TestAMachineThatHasGoneIgnoresWhatStillComes
 		default:
 			assert.True(t, seen[c], "no world reaches %v", c)
 			reached++
