@@ -26,9 +26,7 @@ func (e *engine) apply(st *state, a action) {
 	case passTime:
 		st.now = e.nextInstant(st)
 	case saveProgress:
-		st.touched |= 1 << (i / maxSlots)
-		st.workers[i/maxSlots].hands[i%maxSlots].saved = true
-		e.step(st, i/maxSlots, protocol.SaveCursor(i%maxSlots, 1, a.b == 1))
+		e.save(st, i/maxSlots, i%maxSlots, a.b == 1)
 	case nudge:
 		e.nudge(st, i, int(a.b))
 	case tellEstimate:
@@ -103,13 +101,14 @@ func (e *engine) comeBack(st *state, i, k, way int) {
 	h := &w.hands[k]
 	w.tardy = w.tardy || w.killAt != protocol.Never && st.now >= w.killAt.Add(-ticks(e.world.Reserve))
 	if h.state == undoing {
-		h.state = idle
+		h.state = undone
 		e.step(st, i, protocol.Undid(k, undoReturns[way].code))
+		h.rest(undone)
 		return
 	}
 	r := &handlerReturns[way]
 	late := h.state == told
-	h.state = idle
+	h.state, h.way = idle, int8(way+1)
 	if !r.clean {
 		h.state = back
 	}
@@ -128,8 +127,15 @@ func (e *engine) comeBack(st *state, i, k, way int) {
 	if late && r.code == protocol.ReturnedNil {
 		e.watchLateAck(st, i, k)
 	}
-	if h.state == back { // it has nothing to undo after all, or it is not to be undone
-		h.state = idle
+	h.way = 0
+	h.rest(back) // it has nothing to undo after all, or it is not to be undone
+	h.rest(idle)
+}
+
+// rest ends a hand in a state.
+func (h *hand) rest(in handState) {
+	if h.state == in {
+		*h = hand{}
 	}
 }
 

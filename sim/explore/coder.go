@@ -207,10 +207,15 @@ func (e *engine) appendProcess(buf []byte, st *state, i int) []byte {
 	f.Buf = w.machine.AppendCanonical(f.Buf, st.now, &c.ranks.Ranks, i)
 	for k := range e.slots {
 		h := &w.hands[k]
-		f.Byte(byte(h.state) | bit(h.shared, 8) | bit(h.saved, 16) | bit(h.excused, 32) | bit(h.softened, 64))
-		if h.state != idle {
-			f.Byte(c.ranks.jobs[h.job])
-			f.Byte(byte(c.ranks.Token(h.job, h.token)))
+		f.Byte(byte(h.state) | bit(h.shared, 8) | bit(h.saved, 16) | bit(h.excused, 32) | bit(h.softened, 64) | bit(h.pending, 128))
+		if h.state == idle {
+			continue
+		}
+		f.Byte(c.ranks.jobs[h.job])
+		f.Byte(byte(c.ranks.Token(h.job, h.token)))
+		if e.judges {
+			f.Byte(byte(h.cause)<<1 | bit(h.lost, 1))
+			f.Byte(byte(h.due.verb)<<4 | byte(h.due.reason))
 		}
 	}
 	return f.Buf
@@ -453,8 +458,15 @@ func (e *engine) readProcess(buf []byte, st *state, i int) []byte {
 		h := &w.hands[k]
 		b := r.Byte()
 		h.state, h.shared, h.saved, h.excused, h.softened = handState(b&7), b&8 != 0, b&16 != 0, b&32 != 0, b&64 != 0
-		if h.state != idle {
-			h.job, h.token = protocol.JobKey(r.Byte()), protocol.Token(r.Byte())
+		h.pending = b&128 != 0
+		if h.state == idle {
+			continue
+		}
+		h.job, h.token = protocol.JobKey(r.Byte()), protocol.Token(r.Byte())
+		if e.judges {
+			said, due := r.Byte(), r.Byte()
+			h.cause, h.lost = protocol.Cause(said>>1), said&1 != 0
+			h.due = ending{protocol.Verb(due >> 4), protocol.Reason(due & 15)}
 		}
 	}
 	return r.Rest()

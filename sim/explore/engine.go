@@ -16,6 +16,7 @@ type engine struct {
 	fx        *protocol.Effects
 	out       model.Outbox
 	coder     coder
+	judges    bool      // handlers come back in more ways than one
 	seen      *coverage // nil unless somebody wants to know
 
 	was        protocol.Machine // for seen: the machine before a step
@@ -25,7 +26,7 @@ type engine struct {
 }
 
 func newEngine(w World) *engine {
-	e := &engine{world: w, slots: w.slots(), cfg: w.machine(), brokerCfg: w.broker()}
+	e := &engine{world: w, slots: w.slots(), cfg: w.machine(), brokerCfg: w.broker(), judges: w.judges()}
 	e.fx = protocol.NewEffects(e.slots, 1)
 	e.coder.init(e)
 	return e
@@ -65,8 +66,8 @@ func (e *engine) carryOut(st *state, i int, f *protocol.Effect) {
 		}
 		e.send(st, i, f)
 	case protocol.Register, protocol.Going, protocol.Withdraw, protocol.Renew, protocol.Save, protocol.Settle:
-		if f.Kind == protocol.Settle && f.Slot != protocol.NoSlot {
-			e.watchSettle(st, i, f)
+		if f.Slot != protocol.NoSlot {
+			e.watchSent(st, i, f)
 		}
 		e.send(st, i, f)
 	case protocol.Start:
@@ -79,22 +80,33 @@ func (e *engine) carryOut(st *state, i int, f *protocol.Effect) {
 		w.hands[f.Slot].softened = true
 	case protocol.Line:
 		w.owe(-1)
+		e.watchLine(st, i, f)
 	case protocol.Note:
-		if f.Note == protocol.EverySlotWedged { // it begins a drain in the middle of a step
+		switch f.Note {
+		case protocol.EverySlotWedged: // it begins a drain in the middle of a step
 			w.owed = owesUnknown
+		case protocol.LeaseLost:
+			h := &w.hands[f.Slot]
+			h.lost, h.pending = true, false
 		}
 	case protocol.Cancel:
 		e.watchCancel(st, i, f)
 		if h := &w.hands[f.Slot]; h.state == working { // it may have come back at this very instant
 			h.state = told
 		}
+		w.hands[f.Slot].cause = f.Cause
 	case protocol.Undo:
 		h := &w.hands[f.Slot]
 		h.job, h.token, h.state, h.shared = f.Job, f.Token, undoing, !f.Private
+		h.pending = false
+		if h.way != 0 {
+			h.due = h.ends()
+		}
 		st.undone.add(f.Job)
 	case protocol.PrivateOnly:
 		w.hands[f.Slot].shared = false
 	case protocol.CommitSegment:
+		w.hands[f.Slot].pending = false
 		if row := st.broker.Job(f.Job); row.Cursor != f.Cursor && st.used[lies] == 0 {
 			st.breaks(invariant.SavedBeforeCommit, "worker %d closed a segment of job %d, and the broker does not have its cursor", i, f.Job)
 		}

@@ -114,8 +114,8 @@ var refuted = []struct {
 	{deviation.RunsUnknownVersion, "foreign", "understood-only", 7},
 	{deviation.UnknownDropped, "foreign", "exit-zero-holds-nothing", 10},
 	{deviation.CommitsBeforeSaved, "progress", "saved-before-commit", 3},
-	{deviation.InterruptionFails, "returns", "drain-spends-no-budget", 5},
-	{deviation.InterruptionCancels, "progress", "drain-spends-no-budget", 9},
+	{deviation.InterruptionFails, "cancels-at-once", "drain-spends-no-budget", 8},
+	{deviation.InterruptionCancels, "cancels-at-once", "drain-spends-no-budget", 8},
 	{deviation.NeverSoftens, "progress", "told-softly", 6},
 	{deviation.LateAckUncounted, "progress", "late-acks-counted", 4},
 	{deviation.LedgerOmitsLeft, "signals", "ledger-complete", 5},
@@ -123,6 +123,10 @@ var refuted = []struct {
 	{deviation.GoingUnsaid, "cancels-at-once", "drain-spends-no-budget", 22},
 	{deviation.BouncesJobs, "rollout", "returns-to-newer", 8},
 	{deviation.OwnerByName, "dies-at-once", "freed-in-time", 13},
+	{deviation.SavesForgotten, "progress", "progress-survives", 5},
+	{deviation.ResumesUndone, "progress", "undone-not-resumed", 6},
+	{deviation.FailureExcused, "returns", "ends-as-returned", 4},
+	{deviation.LedgerFlatters, "progress", "ledger-true", 8},
 }
 
 // unfit are deviations that no world here can show, and why.
@@ -134,10 +138,6 @@ var unfit = map[deviation.ID]string{
 	deviation.LimitLeaks:         "the broker of a search has no limit of claims",
 	deviation.ReadThenRelease:    "it reads the clock in tokens, and a search keeps their ranks",
 	deviation.WorkersClock:       "all clocks of a search agree",
-	deviation.SavesForgotten:     "a search does not read the cursors that renewals carry",
-	deviation.ResumesUndone:      "a search does not read the cursors that settlings carry",
-	deviation.FailureExcused:     "a search does not compare how a claim is handed back with what its handler said",
-	deviation.LedgerFlatters:     "a search counts the lines of a ledger, and reads none",
 	deviation.SweepStopsAtLiving: "the broker of a search frees by expiry",
 }
 

@@ -20,7 +20,8 @@ func Checked() []invariant.ID {
 		invariant.NoStaleEffect, invariant.UndoBeforeRelease, invariant.SharedUndoWhileHeld, invariant.ResourcesFreed,
 		invariant.SettledAfterReturn, invariant.NotBesideItself, invariant.LeaseKeptWhileHandled, invariant.ToldBeforeLeaseEnds,
 		invariant.SettledUntilAnswered, invariant.EscalatesByRepeat, invariant.UnderstoodOnly, invariant.SavedBeforeCommit,
-		invariant.ToldSoftly, invariant.LateAcksCounted, invariant.AckedOnlyIfFinished, invariant.LedgerComplete,
+		invariant.ProgressSurvives, invariant.UndoneNotResumed, invariant.ToldSoftly, invariant.LateAcksCounted,
+		invariant.AckedOnlyIfFinished, invariant.EndsAsReturned, invariant.LedgerComplete, invariant.LedgerTrue,
 		invariant.DrainSpendsNoBudget, invariant.NoJobLost, invariant.FreedInTime, invariant.ReturnsToNewer, invariant.ExitZeroHoldsNothing, invariant.DoneAfterFaults,
 	}
 }
@@ -95,6 +96,18 @@ func (e *engine) watchHurry(st *state, i int) {
 		if h := &w.hands[k]; !w.dead && h.state == working {
 			st.breaks(invariant.EscalatesByRepeat, "worker %d was sent SIGINT again and lets job %d go on", i, h.job)
 		}
+	}
+}
+
+// watchSent looks at what is sent to the broker about a claim.
+func (e *engine) watchSent(st *state, i int, f *protocol.Effect) {
+	switch f.Kind {
+	case protocol.Renew:
+		e.watchCursor(st, i, f)
+	case protocol.Settle:
+		e.watchSettle(st, i, f)
+		e.watchEnding(st, i, f)
+		e.watchCursor(st, i, f)
 	}
 }
 

@@ -13,7 +13,8 @@ const (
 	working
 	told // cancelled, not back yet
 	undoing
-	back // it has just returned and left something
+	back   // it has just returned and left something
+	undone // its undo has just ended
 )
 
 // hand is the code in a slot: a handler, or the undo hooks after it.
@@ -21,10 +22,15 @@ type hand struct {
 	job      protocol.JobKey
 	token    protocol.Token
 	state    handState
-	shared   bool // undoing: also what other claims of the job may touch
-	saved    bool // it has saved its progress
-	softened bool // it was told of the drain
-	excused  bool // its process was paused, so that its lease may have ended
+	shared   bool           // undoing: also what other claims of the job may touch
+	saved    bool           // it has saved its progress
+	softened bool           // it was told of the drain
+	excused  bool           // its process was paused, so that its lease may have ended
+	pending  bool           // what it saved waits to be stored
+	lost     bool           // its worker noted that it lost the claim
+	cause    protocol.Cause // told: why
+	way      int8           // it has just returned like that, counted from 1
+	due      ending         // undoing: how its claim is to end after it
 }
 
 // worker is a seat: the life in it, and its machine with what that works in.

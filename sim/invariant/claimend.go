@@ -42,37 +42,10 @@ func (c *Checker) settles(seat int32, p *process, e *protocol.Effect) {
 // endsAs watches what a worker makes of a handler's return. Undo that failed may end in a
 // quarantine, whatever was to follow it. (ends-as-returned)
 func (c *Checker) endsAs(seat int32, s *slot, e *protocol.Effect) {
-	verb, reason := s.ending()
+	verb, reason := Return{s.code, s.clean, s.lost, s.told, s.cause}.Ending()
 	as := e.Verb == verb && (verb != protocol.Release || e.Reason == reason)
 	if c.must(EndsAsReturned, as || e.Verb == protocol.Quarantine && s.undone) {
 		c.breaks(EndsAsReturned, e.Job, seat, "the handler of job %d returned and worker %d sent %v (%v) instead of %v (%v)", e.Job, seat, e.Verb, e.Reason, verb, reason)
-	}
-}
-
-// ending returns how a claim is to end whose handler has returned, by what it was told before
-// and what it said (rule 17).
-func (s *slot) ending() (protocol.Verb, protocol.Reason) {
-	switch {
-	case s.code == protocol.ReturnedNil && (s.clean || !s.lost):
-		return protocol.Ack, protocol.NoReason
-	case s.code == protocol.ReturnedNil:
-		return protocol.Release, protocol.BecauseDistrust
-	case s.code == protocol.ReturnedFailed || s.code == protocol.ReturnedPanic || s.told && s.cause == protocol.ErrTimeout:
-		return protocol.Fail, protocol.NoReason
-	case !s.told && s.code == protocol.ReturnedYield:
-		return protocol.Release, protocol.BecauseYield
-	case !s.told:
-		return protocol.Fail, protocol.NoReason
-	}
-	switch s.cause {
-	case protocol.ErrHurry:
-		return protocol.Release, protocol.BecauseHurry
-	case protocol.ErrLeaseLost:
-		return protocol.Release, protocol.BecauseDistrust
-	case protocol.ErrCancelled:
-		return protocol.Release, protocol.BecauseCancelled
-	default:
-		return protocol.Release, protocol.BecauseDrain
 	}
 }
 
