@@ -1,7 +1,5 @@
 package protocol
 
-import "github.com/quiesce/quiesce/internal/deviation"
-
 // census is what a step asks of all slots, kept up to date while the worker takes jobs: most
 // steps then change one slot, and need not look at the others. It says nothing that the slots
 // do not say, so no copy and no snapshot has to keep it, and what changes more than one slot
@@ -109,7 +107,7 @@ func (m *Machine) slotDue(s *Slot) Instant {
 	switch s.state {
 	case SlotRunning:
 		at, kind := s.trust, &m.cfg.Kinds[s.kind]
-		if s.missed >= 2 && !m.deviates(deviation.NeverDistrusts) {
+		if m.distrusts(s) {
 			at = min(at, s.trust.Add(-kind.Gap))
 		}
 		if kind.Timeout > 0 {

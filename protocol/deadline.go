@@ -1,10 +1,6 @@
 package protocol
 
-import (
-	"math"
-
-	"github.com/quiesce/quiesce/internal/deviation"
-)
+import "math"
 
 // deadline tags what is due. Of two that are due at the same instant the smaller fires
 // first, then the one with the smaller slot or queue.
@@ -113,7 +109,7 @@ func (m *Machine) armedForSlot(i int32, visit func(due)) {
 	case SlotRunning:
 		visit(due{s.trust, trustEnds, i})
 		kind := &m.cfg.Kinds[s.kind]
-		if s.missed >= 2 && !m.deviates(deviation.NeverDistrusts) {
+		if m.distrusts(s) {
 			visit(due{s.trust.Add(-kind.Gap), distrust, i})
 		}
 		if kind.Timeout > 0 {

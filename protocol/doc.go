@@ -66,7 +66,7 @@
 //     after the grant, less drift and margin. A handler is cancelled its gap before trust
 //     ends once two renewals were missed, and at the end of trust in any case. A broker
 //     that was away may have forgotten: every claim is renewed soon after it is back.
-//     (trustFrom, loseTrust, onReconnected)
+//     (trustFrom, distrusts, loseTrust, onReconnected)
 //  11. Settling is retried until it is answered or settleBy has come. (settleAgain)
 //  12. Every component that holds a lease drains too. Not in this machine: it is kept by
 //     whatever composes several components on one budget.

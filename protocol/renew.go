@@ -14,6 +14,12 @@ func (m *Machine) trustFrom(now, since Instant) Instant {
 	return since.Add(m.cfg.Lease.less(m.cfg.DriftPPM) - m.cfg.Margin)
 }
 
+// distrusts reports whether a handler is to be told its gap before trust ends: two renewals in a
+// row were missed, so there may be no third (rule 10).
+func (m *Machine) distrusts(s *Slot) bool {
+	return (s.missed >= 2 || m.deviates(deviation.DistrustsEarly)) && !m.deviates(deviation.NeverDistrusts)
+}
+
 // armRenewal sees to it that a claim is renewed one interval after the instant from which
 // its trust counts. After a lost claim request that lies well before the grant, so the
 // first renewal is early; it waits for the other jobs of the same answer, though, which

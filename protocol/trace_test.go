@@ -67,7 +67,7 @@ func TestEveryMachineDeviationChangesItsGoldenTrace(t *testing.T) {
 		deviation.ReleaseBeforeUndo: 7, deviation.SharedUndoAfterLoss: 7,
 		deviation.ReleaseBeforeReturn: 8, deviation.RunsBesideZombie: 8,
 		deviation.HeartbeatStopsAtStop: 9, deviation.HeartbeatUnderWork: 9,
-		deviation.LeaseFromReply: 10, deviation.NeverDistrusts: 10, deviation.SettlesOnce: 11,
+		deviation.LeaseFromReply: 10, deviation.NeverDistrusts: 10, deviation.DistrustsEarly: 10, deviation.SettlesOnce: 11,
 		deviation.SecondSignalKills: 13, deviation.EscalationWaits: 13, deviation.NoticeCountsAsSignal: 13,
 		deviation.RunsUnknownVersion: 14, deviation.CommitsBeforeSaved: 16,
 		deviation.SettleUnderWork: 11, deviation.UnknownDropped: 14, deviation.InterruptionCancels: 17,

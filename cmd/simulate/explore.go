@@ -64,7 +64,7 @@ breaks one rule on purpose, to see it caught. How to read it: docs/exploring.md`
 	f.BoolVar(&x.list, "list", false, "name the worlds, and search none")
 	f.BoolVar(&x.symmetry, "symmetry", true, "take states for one that differ in names alone")
 	f.BoolVar(&x.partial, "por", true, "try one order of steps that commute and that nobody sees")
-	f.BoolVar(&x.cycles, "cycles", false, "look for fair cycles, too; only in worlds of a few million transitions")
+	f.BoolVar(&x.cycles, "cycles", false, "look for fair cycles, too: without symmetry, and only in worlds of a few million transitions")
 	f.Var(countFlag(&x.lanes, mostLanes, "parts that are searched at once"), "workers", "parts that are searched at once (default: one per core)")
 	f.Var(countFlag(&x.most, math.MaxInt, "states"), "max-states", "give up when so many states were seen (default: never)")
 	return cmd

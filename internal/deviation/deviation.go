@@ -42,6 +42,7 @@ const (
 	LeaseFromReply       // rule 10: counts the lease from the arrival of the answer
 	LeaseFromRetry       // rule 10: counts the lease from the last attempt of the request, which may have been granted at the first
 	NeverDistrusts       // rule 10: trusts its lease until the broker says otherwise
+	DistrustsEarly       // rule 10: cancels a handler its gap before trust ends although no renewal was missed, so that long jobs go round for ever
 	SettlesOnce          // rule 11: sends the settling once and never again
 	SettleUnderWork      // rule 11: settles in the context that the stop cancels, so nothing is settled after it
 	SecondSignalKills    // rule 13: exits at the second SIGTERM, be it an instant after the first, although platforms repeat it
@@ -82,7 +83,7 @@ var names = [count]string{
 	ReleaseBeforeUndo: "release-before-undo", SharedUndoAfterLoss: "shared-undo-after-loss",
 	ReleaseBeforeReturn: "release-before-return", RunsBesideZombie: "runs-beside-zombie",
 	HeartbeatStopsAtStop: "heartbeat-stops-at-stop", HeartbeatUnderWork: "heartbeat-under-work",
-	LeaseFromReply: "lease-from-reply", NeverDistrusts: "never-distrusts",
+	LeaseFromReply: "lease-from-reply", NeverDistrusts: "never-distrusts", DistrustsEarly: "distrusts-early",
 	SettlesOnce: "settles-once", SettleUnderWork: "settle-under-work", SecondSignalKills: "second-signal-kills",
 	NoticeCountsAsSignal: "notice-counts-as-signal", RunsUnknownVersion: "runs-unknown-version",
 	CommitsBeforeSaved: "commits-before-saved", InterruptionFails: "interruption-fails",

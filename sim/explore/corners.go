@@ -9,6 +9,9 @@ func corners(world func(name, about string, change func(*World)) World) []World 
 		world("asleep", "a process that sleeps while it registers, and in quiet", func(w *World) {
 			w.Boots, w.Pauses, w.Pause, w.Stops, w.Scripts = true, 1, 2, 1, [][]Nudge{{Quiet, Resume}}
 		}),
+		world("tight", "two workers, one job, and a heartbeat that leaves little of the lease", func(w *World) {
+			w.Workers, w.Heartbeat, w.Gap, w.Undo = 2, 2, 1, 0
+		}),
 		world("silence", "a broker that says nothing until the drain's time is up", func(w *World) {
 			w.Losses, w.Park, w.Retry, w.Grace, w.Undo = 3, 2, 3, 3, 0
 			w.Stops, w.Scripts = 1, [][]Nudge{{Term}}

@@ -1,7 +1,9 @@
 package explore
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/quiesce/quiesce/sim/invariant"
 )
@@ -27,14 +29,70 @@ func (s *search) fairCycle() {
 		return
 	}
 	g := s.flatten()
+	best, depth, size := nobody, 0, 0
 	for _, part := range g.parts() {
-		if s.fair(g, part) {
-			s.report.Broken = broken(invariant.DoneAfterFaults, "%d states can follow each other for ever, fairly, and not every job is ever done", len(part))
-			s.report.Depth = s.depthOf(g.ids[part[0]])
-			s.report.Story = s.story(finding{broken: s.report.Broken, state: g.ids[part[0]]})
-			return
+		at := slices.MinFunc(part, func(a, b uint32) int { return cmp.Compare(s.depthOf(g.ids[a]), s.depthOf(g.ids[b])) })
+		if d := s.depthOf(g.ids[at]); (best == nobody || d < depth) && s.fair(g, part) {
+			best, depth, size = at, d, len(part)
 		}
 	}
+	if best == nobody {
+		return
+	}
+	s.report.Broken = broken(invariant.DoneAfterFaults, "%d states can follow each other for ever, fairly, and not every job is ever done", size)
+	s.report.Depth = depth
+	s.report.Story = s.story(finding{broken: s.report.Broken, state: g.ids[best]})
+	s.report.Cycle = s.lap(g, best)
+}
+
+// lap tells a short way from a state of a fair cycle back to it, on which time passes and, if
+// the cycle has such a step, a handler comes back.
+func (s *search) lap(g *flat, from uint32) []Line {
+	const timed, returned = 1, 2
+	type place struct {
+		at   uint32
+		seen uint8 // of timed and returned
+	}
+	type step struct {
+		from place
+		act  uint16
+	}
+	goal := place{from, timed}
+	came := map[place]step{}
+	queue := []place{{from, 0}}
+	for n := 0; n < len(queue); n++ {
+		p := queue[n]
+		for k := g.first[p.at]; k < g.first[p.at+1]; k++ {
+			if g.part[g.to[k]] != g.part[from] {
+				continue
+			}
+			next := place{g.to[k], p.seen}
+			switch actionOf(g.act[k]).kind {
+			case passTime:
+				next.seen |= timed
+			case comeBack:
+				next.seen |= returned
+				goal.seen |= returned
+			}
+			if _, known := came[next]; !known {
+				came[next] = step{p, g.act[k]}
+				queue = append(queue, next)
+			}
+		}
+	}
+	var acts []uint16
+	for at := goal; at != (place{from, 0}); at = came[at].from {
+		acts = append(acts, came[at].act)
+	}
+	t := s.newTeller()
+	for _, a := range s.path(g.ids[from]) {
+		t.makes(a)
+	}
+	before := len(t.lines)
+	for _, act := range slices.Backward(acts) {
+		t.makes(actionOf(act))
+	}
+	return t.lines[before:]
 }
 
 // flat is the graph with states numbered from 0 on.

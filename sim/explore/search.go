@@ -14,7 +14,7 @@ type Options struct {
 	Symmetry  bool // states that differ in the names of workers, or of jobs that ended, are one
 	Partial   bool // of steps that commute and that nobody sees, try one order
 	Coverage  bool // note which events came to which states of the machine
-	Edges     bool // look for fair cycles, too; needs a small world
+	Edges     bool // look for fair cycles, too; needs a small world, and is without Symmetry
 
 	// Lanes is into how many parts the work is divided, and Each runs do for each of n parts,
 	// at once if it likes: this package starts no goroutine. Results do not depend on either.
@@ -137,6 +137,8 @@ func newSearch(w World, opts Options) *search {
 			}
 		}
 	}
+	// Whose turn it is in turn cannot be told of states in which workers have changed names.
+	opts.Symmetry = opts.Symmetry && !opts.Edges
 	s := &search{world: w, opts: opts, report: Report{World: w.Name}}
 	for range opts.Lanes {
 		s.lanes = append(s.lanes, newLane(s))

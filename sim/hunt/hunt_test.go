@@ -62,6 +62,7 @@ var caughtBy = map[string]invariant.ID{
 	"claims-after-stop":       invariant.StopClaiming,
 	"commits-before-saved":    invariant.SavedBeforeCommit,
 	"deadline-constant":       invariant.ExitBeforeKill,
+	"distrusts-early":         invariant.DoneAfterFaults,
 	"escalation-waits":        invariant.EscalatesByRepeat,
 	"failure-excused":         invariant.EndsAsReturned,
 	"going-unsaid":            invariant.DrainSpendsNoBudget,
