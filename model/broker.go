@@ -124,6 +124,7 @@ type JobRow struct {
 	Cancel     bool // an operator wants it cancelled
 	Parks      bool // expiry of the newest claim means quarantine, whatever it means for others
 	leased     bool // in the list of leases
+	renewed    bool // the newest claim, once; only mistaken brokers ask
 }
 
 // Leased reports whether the end of the row's lease will be noticed.

@@ -8,7 +8,7 @@ import (
 // AppendCanonical appends the state of b to buf for a search that must recognise equal
 // states: instants relative to now, and tokens, request numbers and incarnations by rank.
 // Payloads, which never change, and whatever decides nothing under b's configuration are
-// left out, and so is the journal: a search does not let a broker fail over. Two brokers
+// left out, and so is the journal: a search has a broker forget a write at once. Two brokers
 // with the same configuration, jobs and bytes behave alike from now on, up to those numbers;
 // not so with MoverPeriod, which counts from the clock's zero, or BackoffSpread, a hash of
 // tokens.
@@ -55,6 +55,9 @@ func (b *Broker) AppendJobs(buf []byte, now protocol.Instant, ranks *protocol.Ra
 		c.Num(0)
 	}
 	c.At(b.sweepAt)
+	if b.cfg.Deviations.Has(deviation.LimitLeaks) {
+		c.Num(uint64(b.leaked))
+	}
 	return c.Buf
 }
 
@@ -91,8 +94,9 @@ type canonical struct {
 
 // Bits beside a job's state and a member's row.
 const (
-	cancelBit = 0x80
-	parksBit  = 0x40
+	cancelBit  = 0x80
+	parksBit   = 0x40
+	renewedBit = 0x20
 
 	knownBit  = 1
 	goingBit  = 2
@@ -107,6 +111,9 @@ func (c *canonical) row(b *Broker, job protocol.JobKey, row *JobRow) {
 	}
 	if row.Parks && row.State == JobClaimed { // it says nothing about a claim whose lease is over
 		state |= parksBit
+	}
+	if row.renewed && row.State == JobClaimed && b.tellsRenewed() {
+		state |= renewedBit
 	}
 	c.Byte(state)
 	c.Byte(byte(row.Verb))
@@ -133,6 +140,11 @@ func (c *canonical) row(b *Broker, job protocol.JobKey, row *JobRow) {
 		c.Num(c.ranks.Incarnation(int(row.Owner.Seat), row.Owner.Incarnation))
 		c.Num(uint64(row.Owner.Generation))
 	}
+}
+
+// tellsRenewed reports whether it matters that a claim was renewed.
+func (b *Broker) tellsRenewed() bool {
+	return b.cfg.Deviations.Has(deviation.SweepsNewcomers) || b.cfg.Deviations.Has(deviation.ReadThenRelease)
 }
 
 // owned reports whether it matters who holds the newest claim: while the claim is open, and

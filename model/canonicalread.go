@@ -1,6 +1,9 @@
 package model
 
-import "github.com/quiesce/quiesce/protocol"
+import (
+	"github.com/quiesce/quiesce/internal/deviation"
+	"github.com/quiesce/quiesce/protocol"
+)
 
 // ReadCanonical makes b a broker with the canonical form at the start of buf, with ranks for
 // tokens, request numbers and incarnations, and returns what follows it. b has the
@@ -22,6 +25,7 @@ func (b *Broker) ReadJobs(now protocol.Instant, buf []byte) []byte {
 	b.finished.reset()
 	b.returned, b.delayed = b.returned[:0], b.delayed[:0]
 	b.leases = leaseList{}
+	b.journal, b.safe = b.journal[:0], 0
 	b.serial = 0
 	for job := protocol.JobKey(r.Num()); job != 0; job = protocol.JobKey(r.Num()) {
 		b.readRow(&r, job)
@@ -36,6 +40,9 @@ func (b *Broker) ReadJobs(now protocol.Instant, buf []byte) []byte {
 		}
 	}
 	b.sweepAt = r.At()
+	if b.cfg.Deviations.Has(deviation.LimitLeaks) {
+		b.leaked = int(r.Num())
+	}
 	return r.Rest()
 }
 
@@ -66,7 +73,8 @@ func (b *Broker) readRow(r *protocol.FormReader, job protocol.JobKey) {
 	}
 	*row = JobRow{Work: row.Work, Kind: row.Kind, Version: row.Version}
 	state := r.Byte()
-	row.State, row.Cancel, row.Parks = JobState(state&^(cancelBit|parksBit)), state&cancelBit != 0, state&parksBit != 0
+	row.State, row.Cancel = JobState(state&^(cancelBit|parksBit|renewedBit)), state&cancelBit != 0
+	row.Parks, row.renewed = state&parksBit != 0, state&renewedBit != 0
 	row.Verb, row.Token = protocol.Verb(r.Byte()), protocol.Token(r.Num())
 	switch row.State {
 	case JobReady:

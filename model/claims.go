@@ -58,7 +58,7 @@ func (b *Broker) grant(now protocol.Instant, m *member, job protocol.JobKey, out
 		token = clock
 	}
 	row.Token, row.Owner, row.State = token, m.Member, JobClaimed
-	row.Verb, row.Reason, row.Parks = protocol.NoVerb, protocol.NoReason, false
+	row.Verb, row.Reason, row.Parks, row.renewed = protocol.NoVerb, protocol.NoReason, false, false
 	row.Deliveries++
 	b.lease(job, row, now.Add(b.cfg.Lease))
 	b.members.grant(m, grant{job, token})

@@ -26,6 +26,10 @@ func (b *Broker) Deadline() protocol.Instant {
 	return at
 }
 
+// NextSweep returns when claims are swept next, if anybody holds one then; Never where leases
+// are freed otherwise.
+func (b *Broker) NextSweep() protocol.Instant { return b.sweepAt }
+
 // Tick does what is due: frees what expired or was delayed, ends long polls, forgets rows.
 func (b *Broker) Tick(now protocol.Instant, out *Outbox) {
 	b.wake(now, out)
@@ -122,14 +126,13 @@ func (b *Broker) sweep(now protocol.Instant, out *Outbox) {
 	}
 }
 
-// sweepNewcomers frees every claim that its holder has not renewed yet: a token tells when it
-// was granted. What is granted meanwhile has a whole lease before it and is left alone.
+// sweepNewcomers frees every claim that its holder has not renewed yet. What is granted
+// meanwhile has a whole lease before it and is left alone.
 func (b *Broker) sweepNewcomers(now protocol.Instant, out *Outbox) {
 	for job := b.leases.head; job != 0; {
 		row := b.Job(job)
 		next := row.next
-		since := row.Lease.Add(-b.cfg.Lease)
-		if since < now && row.Token == protocol.Token(since/protocol.Instant(protocol.Microsecond)) {
+		if !row.renewed && row.Lease.Add(-b.cfg.Lease) < now {
 			b.expire(now, job, row, out)
 		}
 		job = next

@@ -37,6 +37,7 @@ func (b *Broker) renew(now protocol.Instant, req Request, out *Outbox) {
 			from = e.At
 		}
 		b.lease(e.Job, row, from.Add(b.cfg.Lease))
+		row.renewed = true
 		if b.cfg.Deviations.Has(deviation.OwnerByName) {
 			b.keepEarlierLives(now, req.From)
 		}
@@ -93,7 +94,7 @@ func (b *Broker) settle(now protocol.Instant, req Request, out *Outbox) {
 	if b.cfg.Deviations.Has(deviation.SettleUnfenced) && code == protocol.Stale && row != nil && !row.State.Terminal() {
 		code = protocol.OK
 	}
-	if b.cfg.Deviations.Has(deviation.ReadThenRelease) && code == protocol.Stale && row != nil && row.readBefore(e) {
+	if b.cfg.Deviations.Has(deviation.ReadThenRelease) && code == protocol.Stale && row != nil && b.readBefore(row, e) {
 		code = protocol.OK
 	}
 	if b.cfg.Deviations.Has(deviation.ReleaseInTwoSteps) && code == protocol.OK && e.Verb == protocol.Release && row.leased {
@@ -116,11 +117,10 @@ func (b *Broker) settle(now protocol.Instant, req Request, out *Outbox) {
 	b.answer(req.From, protocol.Settled(int(e.Slot), e.Job, e.Token, code), out)
 }
 
-// readBefore reports whether a release was decided, and the job's holder looked up, before
-// the newest claim was given out: a token tells when that was.
-func (row *JobRow) readBefore(e *protocol.Effect) bool {
-	granted := protocol.Instant(row.Token) * protocol.Instant(protocol.Microsecond)
-	return row.State == JobClaimed && e.Verb == protocol.Release && e.At < granted
+// readBefore reports whether a release was decided, and the job's holder looked up, before the
+// newest claim was given out: while nobody has renewed it, the end of its lease tells when that was.
+func (b *Broker) readBefore(row *JobRow, e *protocol.Effect) bool {
+	return row.State == JobClaimed && e.Verb == protocol.Release && !row.renewed && e.At < row.Lease.Add(-b.cfg.Lease)
 }
 
 func (b *Broker) apply(now protocol.Instant, e *protocol.Effect, row *JobRow, out *Outbox) {

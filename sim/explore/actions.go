@@ -25,8 +25,9 @@ const (
 	breakCall // the driver is told that a call failed
 	crash
 	pause
-	kill // SIGKILL at the end of the grace
-	lie  // something comes over the wire that nobody sent
+	kill     // SIGKILL at the end of the grace
+	lie      // something comes over the wire that nobody sent
+	failover // the broker carries a request out, answers, and goes on from a copy that lacks it
 )
 
 // action is one choice: what, and of which worker, message or job, and how.
@@ -239,6 +240,9 @@ func (e *engine) faults(st *state, m *menu) {
 		}
 		if left(failures, e.world.Errors) && e.answerable(st, msg) {
 			m.add(breakCall, k, 0)
+		}
+		if left(failovers, e.world.Failovers) && st.forgettable(msg) {
+			m.add(failover, k, 0)
 		}
 	}
 }

@@ -15,7 +15,9 @@ func (e *engine) apply(st *state, a action) {
 		e.wake(st, i)
 	case tickBroker:
 		st.answered = true
+		before := e.beforeSweep(st)
 		st.broker.Tick(st.now, &e.out)
+		e.watchSweep(st, &before)
 		e.answerAll(st)
 	case deliver:
 		e.arrive(st, st.take(i))
@@ -75,6 +77,8 @@ func (e *engine) applyFault(st *state, a action) {
 		st.used[lies]++
 		st.hurt = true
 		e.lie(st, i/maxSlots, i%maxSlots, int(a.b))
+	case failover:
+		e.failOver(st, st.take(i))
 	case crash:
 		st.used[crashes]++
 		st.hurt = true

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
+	"github.com/quiesce/quiesce/internal/deviation"
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
 )
@@ -34,6 +35,7 @@ type coder struct {
 	message  []byte            // messages that are not copied
 	spans    [][2]int          // where each of them is
 	symmetry bool
+	stamps   bool // the broker looks at when a settling was decided, which no sound one does
 
 	// The form that was read last and where in it what is about each worker begins: its rows
 	// at the broker, its process, its messages, and what comes next.
@@ -44,6 +46,12 @@ type coder struct {
 func (c *coder) init(e *engine) {
 	c.ranks.init()
 	c.spans = make([][2]int, 0, 64)
+	c.stamps = e.world.Deviations.Has(deviation.ReadThenRelease)
+}
+
+// stamped reports whether a message that is not dated matters by when it was sent after all.
+func (c *coder) stamped(m *message) bool {
+	return c.stamps && m.kind == toBroker && m.tag == uint8(protocol.Settle)
 }
 
 // encode returns the canonical form of st, valid until the next call.
@@ -313,6 +321,9 @@ func (c *coder) appendMessage(b []byte, st *state, m *message) []byte {
 		} else {
 			f.Span(m.span)
 		}
+		if c.stamped(m) {
+			f.At(m.at)
+		}
 	}
 	return f.Buf
 }
@@ -425,7 +436,7 @@ func (e *engine) decode(st *state, buf []byte) {
 			from := at[2] + r.Read()
 			st.messages = append(st.messages, message{worker: int8(i), place: uint16(from)})
 			m := &st.messages[len(st.messages)-1]
-			readMessage(&r, m)
+			c.readMessage(&r, m)
 			m.size = uint16(at[2] + r.Read() - from)
 		}
 		rest = r.Rest()
@@ -472,7 +483,7 @@ func (e *engine) readProcess(buf []byte, st *state, i int) []byte {
 	return r.Rest()
 }
 
-func readMessage(r *protocol.FormReader, m *message) {
+func (c *coder) readMessage(r *protocol.FormReader, m *message) {
 	b := r.Byte()
 	m.kind, m.copied, m.tag, m.due = messageKind(b&3), b&4 != 0, r.Byte(), r.At()
 	if m.kind != toWorker {
@@ -501,6 +512,9 @@ func readMessage(r *protocol.FormReader, m *message) {
 			m.at = r.At()
 		} else {
 			m.span = r.Span()
+		}
+		if c.stamped(m) {
+			m.at = r.At()
 		}
 	}
 }

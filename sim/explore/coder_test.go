@@ -37,7 +37,7 @@ func walk(t *testing.T, w World, symmetry bool, most int, visit func(e *engine, 
 }
 
 func TestAStateReadBackIsTheSame(t *testing.T) {
-	for _, name := range []string{"stop-and-loss", "crash", "pause", "signals", "progress", "two-slots", "boot", "weighs", "late-undo"} {
+	for _, name := range []string{"stop-and-loss", "crash", "pause", "signals", "progress", "two-slots", "boot", "weighs", "late-undo", "sweep", "copies"} {
 		for _, symmetry := range []bool{false, true} {
 			walk(t, named(t, name), symmetry, 3000, func(e *engine, form []byte, st *state, _ []action) {
 				require.Equal(t, form, e.encode(st), "%s", name)
@@ -48,7 +48,7 @@ func TestAStateReadBackIsTheSame(t *testing.T) {
 
 // The form of a child is put together of what has changed and of what its parent's form says.
 func TestTheFormOfAChildIsItsOwn(t *testing.T) {
-	for _, name := range []string{"stop-and-loss", "crash", "pause", "signals", "progress", "two-slots", "boot", "rollout", "late-undo"} {
+	for _, name := range []string{"stop-and-loss", "crash", "pause", "signals", "progress", "two-slots", "boot", "rollout", "late-undo", "sweep"} {
 		for _, symmetry := range []bool{false, true} {
 			walk(t, named(t, name), symmetry, 2000, func(e *engine, form []byte, st *state, acts []action) {
 				c := e.empty()

@@ -3,7 +3,7 @@ package explore
 import "github.com/quiesce/quiesce/protocol"
 
 // corners are worlds for what the others come by too seldom, or never: rows of the state
-// tables in states that take several things to go wrong at once.
+// tables in states that take several things to go wrong at once, and brokers of another kind.
 func corners(world func(name, about string, change func(*World)) World) []World {
 	return []World{
 		world("asleep", "a process that sleeps while it registers, and in quiet", func(w *World) {
@@ -42,6 +42,21 @@ func corners(world func(name, about string, change func(*World)) World) []World 
 			w.Slots, w.Jobs, w.Others, w.Stops, w.Scripts = 2, 2, 1, 1, [][]Nudge{{Term}}
 			w.Kind, w.Other = Kind{Gap: 1}, Kind{}
 			w.Lease, w.Heartbeat, w.Errors, w.Grace, w.Prompt = 7, 2, 2, 5, true
+		}),
+		world("copies", "a job that is handed back and claimed again before a copy of its release arrives", func(w *World) {
+			w.MessageLife, w.Duplicates, w.Returns, w.Lease, w.Heartbeat, w.Undo = 1, 1, Yields, 6, 3, 0
+		}),
+		world("wrong-clocks", "workers whose clocks are far behind the broker's", func(w *World) {
+			w.Skew, w.Heartbeat, w.Undo = 3, 2, 0
+		}),
+		world("limit", "one claim at a time, and a crash of its holder", func(w *World) {
+			w.Workers, w.Jobs, w.Limit, w.Crashes, w.Lease, w.Undo, w.Prompt = 2, 2, 1, 1, 3, 0, true
+		}),
+		world("sweep", "a broker that looks for the dead now and then, and a crash", func(w *World) {
+			w.Workers, w.Slots, w.Jobs, w.Crashes, w.Sweep, w.Lease, w.Undo, w.Prompt = 2, 2, 2, 1, 2, 3, 0, true
+		}),
+		world("failover", "a broker that goes on without its last write, and a crash", func(w *World) {
+			w.Workers, w.Failovers, w.Crashes, w.Lease, w.Undo = 2, 1, 1, 3, 0
 		}),
 		world("liar-and-told", "an answer that nobody gave, progress that is saved, and a stop in a hurry", func(w *World) {
 			w.Lies, w.Saves, w.Lease = 1, true, 3

@@ -107,7 +107,7 @@ func (e *engine) carryOut(st *state, i int, f *protocol.Effect) {
 		w.hands[f.Slot].shared = false
 	case protocol.CommitSegment:
 		w.hands[f.Slot].pending = false
-		if row := st.broker.Job(f.Job); row.Cursor != f.Cursor && st.used[lies] == 0 {
+		if row := st.broker.Job(f.Job); row.Cursor != f.Cursor && !st.astray() {
 			st.breaks(invariant.SavedBeforeCommit, "worker %d closed a segment of job %d, and the broker does not have its cursor", i, f.Job)
 		}
 	case protocol.Exit:
@@ -205,7 +205,10 @@ func (e *engine) handle(st *state, m message) {
 		ends = e.leaseEnds(st)
 	}
 	st.answered = true
+	f.At = f.At.Add(-ticks(e.world.Skew))
+	sweep := e.beforeSweep(st)
 	st.broker.Handle(st.now, model.Request{From: m.from, Effect: f}, &e.out)
+	e.watchSweep(st, &sweep)
 	if newest > m.from.Generation {
 		e.watchHandOver(st, &m)
 	}
@@ -223,6 +226,9 @@ func (e *engine) handle(st *state, m message) {
 // answerAll puts the broker's answers on the wire. Those to a life that has ended are lost
 // with its connection.
 func (e *engine) answerAll(st *state) {
+	if st.used[failovers] > 0 {
+		e.watchTokens(st)
+	}
 	var m message
 	for k := range e.out.Answers {
 		a := &e.out.Answers[k]
@@ -234,7 +240,7 @@ func (e *engine) answerAll(st *state) {
 		}
 		m.kind, m.worker, m.due = toWorker, int8(a.To.Seat), st.now.Add(ticks(e.world.MessageLife))
 		m.tag, m.code, m.slot, m.seq, m.job, m.token = uint8(ev.Kind), ev.Code, ev.Slot, ev.Seq, ev.Job, ev.Token
-		m.at, m.span, m.cursor = ev.Sent, ev.Span, ev.Cursor
+		m.at, m.span, m.cursor = ev.Sent.Add(ticks(e.world.Skew)), ev.Span, ev.Cursor
 		if w := &st.workers[m.worker]; !w.dead && w.member.Nonce == a.To.Nonce {
 			st.wired |= 1 << m.worker
 			st.messages = append(st.messages, m)

@@ -128,25 +128,21 @@ var refuted = []struct {
 	{deviation.FailureExcused, "returns", "ends-as-returned", 4},
 	{deviation.LedgerFlatters, "progress", "ledger-true", 8},
 	{deviation.DistrustsEarly, "tight", "done-after-faults", 14},
+	{deviation.ReadThenRelease, "copies", "no-stale-effect", 8},
+	{deviation.WorkersClock, "wrong-clocks", "lease-kept-while-handled", 7},
+	{deviation.LimitLeaks, "limit", "done-after-faults", 1},
+	{deviation.SweepsNewcomers, "sweep", "one-open-claim", 7},
+	{deviation.SweepDropsRest, "sweep", "no-job-lost", 13},
+	{deviation.SweepStopsAtLiving, "sweep", "freed-in-time", 13},
+	{deviation.TokenForgotten, "failover", "tokens-grow", 2},
+	{deviation.LeasesForgotten, "failover", "done-after-faults", 3},
 }
 
 // roundabout are the deviations whose only fault is that something goes on for ever although
 // nobody is unfair. The schedule without faults does not show it, and no state or step.
 var roundabout = map[deviation.ID]bool{deviation.DistrustsEarly: true}
 
-// unfit are deviations that no world here can show, and why.
-var unfit = map[deviation.ID]string{
-	deviation.TokenForgotten:     "the broker of a search does not fail over",
-	deviation.LeasesForgotten:    "the broker of a search does not fail over",
-	deviation.SweepsNewcomers:    "the broker of a search frees by expiry",
-	deviation.SweepDropsRest:     "the broker of a search frees by expiry",
-	deviation.LimitLeaks:         "the broker of a search has no limit of claims",
-	deviation.ReadThenRelease:    "it reads the clock in tokens, and a search keeps their ranks",
-	deviation.WorkersClock:       "all clocks of a search agree",
-	deviation.SweepStopsAtLiving: "the broker of a search frees by expiry",
-}
-
-func TestEveryDeviationThatFitsIsRefuted(t *testing.T) {
+func TestEveryDeviationIsRefuted(t *testing.T) {
 	known := map[deviation.ID]bool{}
 	for _, c := range refuted {
 		known[c.deviation] = true
@@ -164,7 +160,7 @@ func TestEveryDeviationThatFitsIsRefuted(t *testing.T) {
 		})
 	}
 	for _, id := range deviation.All() {
-		assert.True(t, known[id] != (unfit[id] != ""), "%v is either refuted in a world, or does not fit for a reason", id)
+		assert.True(t, known[id], "%v is refuted in no world", id)
 	}
 }
 
@@ -189,7 +185,9 @@ func TestReductionsAgreeWithTheWholeSearch(t *testing.T) {
 			opts.MaxStates, opts.Edges = limit, roundabout[c.deviation]
 			rep := Run(w, opts)
 			assert.Equal(t, c.invariant, rep.Broken.Invariant, "%v with %+v: %s", c.deviation, opts, rep.Broken.What)
-			assert.Len(t, rep.Story, c.lines, "%v with %+v:\n%s", c.deviation, opts, tale(rep))
+			if !roundabout[c.deviation] { // where a cycle is entered depends on which orders are tried
+				assert.Len(t, rep.Story, c.lines, "%v with %+v:\n%s", c.deviation, opts, tale(rep))
+			}
 		}
 	}
 }

@@ -22,7 +22,8 @@ func Checked() []invariant.ID {
 		invariant.SettledUntilAnswered, invariant.EscalatesByRepeat, invariant.UnderstoodOnly, invariant.SavedBeforeCommit,
 		invariant.ProgressSurvives, invariant.UndoneNotResumed, invariant.ToldSoftly, invariant.LateAcksCounted,
 		invariant.AckedOnlyIfFinished, invariant.EndsAsReturned, invariant.LedgerComplete, invariant.LedgerTrue,
-		invariant.DrainSpendsNoBudget, invariant.NoJobLost, invariant.FreedInTime, invariant.ReturnsToNewer, invariant.ExitZeroHoldsNothing, invariant.DoneAfterFaults,
+		invariant.DrainSpendsNoBudget, invariant.NoJobLost,
+		invariant.OneOpenClaim, invariant.FreedInTime, invariant.TokensGrow, invariant.ReturnsToNewer, invariant.ExitZeroHoldsNothing, invariant.DoneAfterFaults,
 	}
 }
 
@@ -147,7 +148,7 @@ func (e *engine) watchExit(st *state, i int, f *protocol.Effect) {
 // calm reports whether nothing stood in the way of a drain: everything came through, nobody
 // slept, SIGKILL stayed where it was, and handlers and hooks came back in time.
 func (e *engine) calm(st *state, w *worker) bool {
-	return st.used[losses]+st.used[failures]+st.used[pauses]+st.used[lies] == 0 && !w.tardy && !e.undoing(w) &&
+	return st.used[losses]+st.used[failures]+st.used[pauses] == 0 && !st.astray() && !w.tardy && !e.undoing(w) &&
 		e.world.scriptHas(w.script, Nearer)+e.world.scriptHas(w.script, Sooner) == 0 && !e.dies() && !e.world.NoWithdraw
 }
 
@@ -216,8 +217,8 @@ func (w *World) scriptHas(script int8, n Nudge) int {
 
 // check names an invariant that does not hold in st, if any.
 func (e *engine) check(st *state) Broken {
-	if st.used[lies] > 0 {
-		return Broken{} // the worker was told things that the broker does not know of
+	if st.astray() {
+		return Broken{}
 	}
 	for job := protocol.JobKey(1); int(job) <= e.world.Jobs; job++ {
 		row := st.broker.Job(job)

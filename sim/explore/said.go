@@ -88,7 +88,7 @@ var endings = [...]protocol.Verb{
 // watchLine looks whether a line of the ledger is what became of its job. When the job was given
 // out again since, nobody can tell any more. (ledger-true)
 func (e *engine) watchLine(st *state, i int, f *protocol.Effect) {
-	if int(f.Outcome) >= len(endings) || endings[f.Outcome] == protocol.NoVerb || st.used[lies] > 0 {
+	if int(f.Outcome) >= len(endings) || endings[f.Outcome] == protocol.NoVerb || st.astray() {
 		return
 	}
 	if row := st.broker.Job(f.Job); row != nil && row.Token == f.Token && row.Verb != protocol.NoVerb && row.Verb != endings[f.Outcome] {

@@ -119,6 +119,7 @@ const (
 	cancels
 	estimates
 	lies
+	failovers
 
 	budgets
 )

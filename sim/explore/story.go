@@ -135,6 +135,8 @@ func (t *teller) describe(a action) string {
 		return "delivered, with a copy still to come: " + t.message(&st.messages[i])
 	case breakCall:
 		return "fails, carried out or not: " + t.message(&st.messages[i])
+	case failover:
+		return "the broker answers, and goes on from a copy that lacks it: " + t.message(&st.messages[i])
 	case comeBack:
 		h := &st.workers[i/maxSlots].hands[i%maxSlots]
 		who := t.worker(i/maxSlots) + ": "

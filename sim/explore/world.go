@@ -100,6 +100,10 @@ type World struct {
 	Lies       int  // answers that the broker never gave; what it says is then not compared any more
 
 	NoWithdraw bool
+	Limit      int // claims that are open at once; 0 is no limit
+	Sweep      int // between two sweeps of a broker that frees nothing at the end of its lease
+	Failovers  int // times that the broker goes on from a copy that lacks its last write
+	Skew       int // by which the clocks of workers are behind the broker's
 	Policy     protocol.Policy
 	Deviations deviation.Set
 }
@@ -148,9 +152,17 @@ func (w *World) machine() protocol.Config {
 
 // broker returns what the broker is told. Rows stay: a job that is done is part of the state.
 func (w *World) broker() model.BrokerConfig {
-	return model.BrokerConfig{
+	cfg := model.BrokerConfig{
 		Lease: ticks(w.Lease), Park: ticks(w.Park), MaxFailures: 2, Poison: 3,
 		Backoff:       protocol.Backoff{Min: tick, Max: tick},
 		MaxMessageAge: protocol.Forever, Deviations: w.Deviations,
+		Habits: model.Habits{MaxClaims: w.Limit},
 	}
+	if w.Sweep > 0 {
+		cfg.Rescue, cfg.SweepPeriod, cfg.SweepSlack = model.RescueBySweep, ticks(w.Sweep), tick
+	}
+	if w.Failovers > 0 {
+		cfg.Journal = tick
+	}
+	return cfg
 }
