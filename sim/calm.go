@@ -7,13 +7,15 @@ import (
 
 // RunCalm runs a world on after its end while nothing goes wrong any more: no arrival, deploy or
 // fault begins, nothing is lost or doubled, and handlers do what they should. What has begun
-// goes on to its end. It stops when every job has come to its end, or after a limit by which
-// all of them must have, and has the checker, if there is one, judge it (done-after-faults).
+// goes on to its end. It stops when every job has come to its end, when one goes round, or after
+// a limit by which all of them must have ended, and has the checker, if there is one, judge it
+// (done-after-faults).
 // It is called after Run, whose row it leaves as it is.
 func (w *World) RunCalm() error {
 	w.calm, w.rnd.calm = true, true
 	until := w.now.Add(w.calmLimit())
-	for w.now < until && !w.allEnded() {
+	given := w.deliveries()
+	for w.now < until && !w.allEnded() && !w.goesRound(given) {
 		if err := w.runTo(min(w.now.Add(w.sc.Queue.Lease), until), nil); err != nil {
 			return err
 		}
@@ -47,6 +49,27 @@ func (w *World) allEnded() bool {
 	all := true
 	w.broker.EachJob(func(_ protocol.JobKey, row *model.JobRow) { all = all && row.State.Terminal() })
 	return all
+}
+
+// roundAndRound is how often a job may be handed out while nothing goes wrong: far more often
+// than it can fail, or be handed back by who is still to be stopped.
+const roundAndRound = 500
+
+// deliveries returns how often each job has been handed out.
+func (w *World) deliveries() map[protocol.JobKey]uint16 {
+	n := map[protocol.JobKey]uint16{}
+	w.broker.EachJob(func(job protocol.JobKey, row *model.JobRow) { n[job] = row.Deliveries })
+	return n
+}
+
+// goesRound reports whether a job is handed out and handed back for ever, by how often it had
+// been handed out before.
+func (w *World) goesRound(given map[protocol.JobKey]uint16) bool {
+	round := false
+	w.broker.EachJob(func(job protocol.JobKey, row *model.JobRow) {
+		round = round || !row.State.Terminal() && row.Deliveries-given[job] > roundAndRound
+	})
+	return round
 }
 
 // beginsTrouble reports whether an event begins what a calm world does not have.

@@ -76,91 +76,21 @@ func TestEveryWorldIsSeenCompletelyAndHolds(t *testing.T) {
 	assert.GreaterOrEqual(t, len(names), 6)
 }
 
-// refuted says which deviation breaks which invariant, in which world, and in how many lines.
-var refuted = []struct {
-	deviation deviation.ID
-	world     string
-	invariant string
-	lines     int
-}{
-	{deviation.ClaimsAfterStop, "two-slots", "stop-claiming", 6},
-	{deviation.AnyAnswerCounts, "late-and-doubled", "settled-after-return", 4},
-	{deviation.LateClaimDropped, "stop-and-loss", "exit-zero-holds-nothing", 2},
-	{deviation.LateClaimRun, "stop-and-loss", "no-start-after-stop", 3},
-	{deviation.WithdrawSkipped, "stop-and-loss", "exit-zero-holds-nothing", 2},
-	{deviation.AskingEnds, "zombie", "done-after-faults", 8},
-	{deviation.ClaimRenumbered, "progress", "exit-zero-holds-nothing", 6},
-	{deviation.CancelsAtStop, "returns", "finish-what-fits", 3},
-	{deviation.DeadlineConstant, "limits", "exit-before-kill", 12},
-	{deviation.PreStopForgotten, "signals", "exit-before-kill", 29},
-	{deviation.SettleUnfenced, "zombie", "no-stale-effect", 13},
-	{deviation.RenewResurrects, "returns", "exit-zero-holds-nothing", 8},
-	{deviation.ReleaseBeforeUndo, "returns", "undo-before-release", 4},
-	{deviation.UndoSkipped, "returns", "resources-freed", 3},
-	{deviation.SharedUndoAfterLoss, "zombie", "shared-undo-while-held", 12},
-	{deviation.ReleaseBeforeReturn, "returns", "settled-after-return", 4},
-	{deviation.RunsBesideZombie, "zombie", "not-beside-itself", 15},
-	{deviation.HeartbeatStopsAtStop, "signals", "lease-kept-while-handled", 11},
-	{deviation.HeartbeatUnderWork, "limits", "lease-kept-while-handled", 13},
-	{deviation.LeaseFromReply, "zombie", "told-before-lease-ends", 12},
-	{deviation.LeaseFromRetry, "zombie", "told-before-lease-ends", 10},
-	{deviation.NeverDistrusts, "zombie", "told-before-lease-ends", 12},
-	{deviation.SettlesOnce, "progress", "done-after-faults", 4},
-	{deviation.SettleUnderWork, "limits", "settled-until-answered", 12},
-	{deviation.SecondSignalKills, "returns", "escalates-by-repeat", 2},
-	{deviation.EscalationWaits, "signals", "escalates-by-repeat", 6},
-	{deviation.ReleaseInTwoSteps, "returns", "settled-until-answered", 16},
-	{deviation.NoticeCountsAsSignal, "signals", "escalates-by-repeat", 6},
-	{deviation.RunsUnknownVersion, "foreign", "understood-only", 7},
-	{deviation.UnknownDropped, "foreign", "exit-zero-holds-nothing", 10},
-	{deviation.CommitsBeforeSaved, "progress", "saved-before-commit", 3},
-	{deviation.InterruptionFails, "cancels-at-once", "drain-spends-no-budget", 8},
-	{deviation.InterruptionCancels, "cancels-at-once", "drain-spends-no-budget", 8},
-	{deviation.NeverSoftens, "progress", "told-softly", 6},
-	{deviation.LateAckUncounted, "progress", "late-acks-counted", 4},
-	{deviation.LedgerOmitsLeft, "signals", "ledger-complete", 5},
-	{deviation.AttemptAtClaim, "returns", "drain-spends-no-budget", 8},
-	{deviation.GoingUnsaid, "cancels-at-once", "drain-spends-no-budget", 22},
-	{deviation.BouncesJobs, "rollout", "returns-to-newer", 8},
-	{deviation.OwnerByName, "dies-at-once", "freed-in-time", 13},
-	{deviation.SavesForgotten, "progress", "progress-survives", 5},
-	{deviation.ResumesUndone, "progress", "undone-not-resumed", 6},
-	{deviation.FailureExcused, "returns", "ends-as-returned", 4},
-	{deviation.LedgerFlatters, "progress", "ledger-true", 8},
-	{deviation.DistrustsEarly, "tight", "done-after-faults", 14},
-	{deviation.ReadThenRelease, "copies", "no-stale-effect", 8},
-	{deviation.WorkersClock, "wrong-clocks", "lease-kept-while-handled", 7},
-	{deviation.LimitLeaks, "limit", "done-after-faults", 1},
-	{deviation.SweepsNewcomers, "sweep", "one-open-claim", 7},
-	{deviation.SweepDropsRest, "sweep", "no-job-lost", 13},
-	{deviation.SweepStopsAtLiving, "sweep", "freed-in-time", 13},
-	{deviation.TokenForgotten, "failover", "tokens-grow", 2},
-	{deviation.LeasesForgotten, "failover", "done-after-faults", 3},
-}
-
-// roundabout are the deviations whose only fault is that something goes on for ever although
-// nobody is unfair. The schedule without faults does not show it, and no state or step.
-var roundabout = map[deviation.ID]bool{deviation.DistrustsEarly: true}
-
 func TestEveryDeviationIsRefuted(t *testing.T) {
-	known := map[deviation.ID]bool{}
-	for _, c := range refuted {
-		known[c.deviation] = true
-		t.Run(c.deviation.String(), func(t *testing.T) {
-			w := named(t, c.world)
-			w.Deviations = deviation.Of(c.deviation)
+	for _, id := range deviation.All() {
+		t.Run(id.String(), func(t *testing.T) {
+			c := RefutationOf(id)
+			w := named(t, c.World)
+			w.Deviations = deviation.Of(id)
 			opts := both
-			if roundabout[c.deviation] {
+			if c.Cycles {
 				holds(t, w, opts)
 				opts.Edges = true
 			}
 			rep := Run(w, opts)
-			assert.Equal(t, c.invariant, rep.Broken.Invariant, rep.Broken.What)
-			assert.Len(t, rep.Story, c.lines, tale(rep))
+			assert.Equal(t, c.Invariant.String(), rep.Broken.Invariant, rep.Broken.What)
+			assert.Len(t, rep.Story, c.Lines, tale(rep))
 		})
-	}
-	for _, id := range deviation.All() {
-		assert.True(t, known[id], "%v is refuted in no world", id)
 	}
 }
 
@@ -178,15 +108,16 @@ func TestReductionsAgreeWithTheWholeSearch(t *testing.T) {
 		}
 		assert.True(t, smaller || w.Workers == 1, "%s: nothing was reduced", name)
 	}
-	for _, c := range refuted {
-		w := named(t, c.world)
-		w.Deviations = deviation.Of(c.deviation)
+	for _, id := range deviation.All() {
+		c := RefutationOf(id)
+		w := named(t, c.World)
+		w.Deviations = deviation.Of(id)
 		for _, opts := range []Options{{}, {Symmetry: true}, {Partial: true}} {
-			opts.MaxStates, opts.Edges = limit, roundabout[c.deviation]
+			opts.MaxStates, opts.Edges = limit, c.Cycles
 			rep := Run(w, opts)
-			assert.Equal(t, c.invariant, rep.Broken.Invariant, "%v with %+v: %s", c.deviation, opts, rep.Broken.What)
-			if !roundabout[c.deviation] { // where a cycle is entered depends on which orders are tried
-				assert.Len(t, rep.Story, c.lines, "%v with %+v:\n%s", c.deviation, opts, tale(rep))
+			assert.Equal(t, c.Invariant.String(), rep.Broken.Invariant, "%v with %+v: %s", id, opts, rep.Broken.What)
+			if !c.Cycles { // where a cycle is entered depends on which orders are tried
+				assert.Len(t, rep.Story, c.Lines, "%v with %+v:\n%s", id, opts, tale(rep))
 			}
 		}
 	}

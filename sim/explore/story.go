@@ -56,6 +56,9 @@ func (t *teller) become(st *state) {
 
 // makes tells an action and makes it. It returns what it broke.
 func (t *teller) makes(a action) Broken {
+	if a.kind == failover { // after it has carried out and answered what it lacks then
+		t.lines = append(t.lines, Line{t.elapsed, t.describe(action{deliver, a.a, 0})})
+	}
 	t.lines = append(t.lines, Line{t.elapsed, t.describe(a)})
 	c := t.e.empty()
 	t.e.copyAll(t.st, c)
@@ -136,7 +139,7 @@ func (t *teller) describe(a action) string {
 	case breakCall:
 		return "fails, carried out or not: " + t.message(&st.messages[i])
 	case failover:
-		return "the broker answers, and goes on from a copy that lacks it: " + t.message(&st.messages[i])
+		return "broker: goes on from a copy that lacks it"
 	case comeBack:
 		h := &st.workers[i/maxSlots].hands[i%maxSlots]
 		who := t.worker(i/maxSlots) + ": "

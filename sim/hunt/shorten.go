@@ -39,6 +39,7 @@ func (m *minimiser) shorten(id invariant.ID) {
 	for lines > shortEnough {
 		before := lines
 		m.earlier(try)
+		m.company(try)
 		m.otherLengths(try)
 		m.otherChances(try)
 		if lines == before {
@@ -85,6 +86,13 @@ func (m *minimiser) earlier(try func(func(*model.Scenario))) {
 				sc.Deploys.At, sc.Faults.At = []protocol.Instant{protocol.Instant(at)}, nil
 			})
 		}
+	}
+}
+
+// company has somebody else there from the start, instead of a replacement that comes with a deploy.
+func (m *minimiser) company(try func(func(*model.Scenario))) {
+	for n := 2; n <= 3; n++ {
+		try(func(sc *model.Scenario) { sc.Fleet.Workers, sc.Deploys.At = max(sc.Fleet.Workers, n), nil })
 	}
 }
 
