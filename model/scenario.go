@@ -121,6 +121,7 @@ type Job struct {
 	Fails      PPB               // an execution that comes to its end reports an error
 	OOM        PPB               // an execution kills its process at a point of its work
 	Save       protocol.Duration // work between two saved cursors; 0 is none
+	Flush      bool              // a saved cursor does not wait for the next renewal
 	Effects    int               // unfenced effects on the outside, spread over the work, the last at its end
 	Timeout    protocol.Duration // limit of one execution; 0 is none
 	Version    uint16            // of the payload

@@ -184,7 +184,7 @@ func (m *Machine) onSaveAsked(ev Event, fx *Effects) {
 		return
 	}
 	s.cursor = ev.Cursor
-	if ev.Flush {
+	if ev.Flush && !m.deviates(deviation.FlushWaits) {
 		e := about(Save, i, s)
 		e.Cursor = s.cursor
 		fx.put(e)

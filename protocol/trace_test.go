@@ -74,7 +74,7 @@ func TestEveryMachineDeviationChangesItsGoldenTrace(t *testing.T) {
 		deviation.InterruptionFails: 17, deviation.GoingUnsaid: 19,
 		deviation.LateClaimRun: 2, deviation.ClaimRenumbered: 3, deviation.PreStopForgotten: 5, deviation.UndoSkipped: 7,
 		deviation.LeaseFromRetry: 10, deviation.NeverSoftens: 17, deviation.LateAckUncounted: 17, deviation.LedgerOmitsLeft: 18,
-		deviation.SavesForgotten: 16, deviation.ResumesUndone: 16, deviation.FailureExcused: 17, deviation.LedgerFlatters: 18,
+		deviation.SavesForgotten: 16, deviation.FlushWaits: 16, deviation.ResumesUndone: 16, deviation.FailureExcused: 17, deviation.LedgerFlatters: 18,
 	}
 	for _, id := range exempt {
 		require.NotContains(t, rules, id)

@@ -66,11 +66,14 @@ func (r *reader) job(b *behaviour, grace protocol.Duration) model.Job {
 		Checkpoint: b.Checkpoint.value, Declared: b.Gap.value,
 		Undo: b.Undo.value, UndoFails: b.UndoFails.value,
 		Deaf: b.Deaf.value, CPUBound: b.CPUBound.value, Fails: b.Fails.value, OOM: b.OOM.value,
-		Save: b.Save.value, Effects: b.Effects.value, Timeout: b.Timeout.value,
+		Save: b.Save.value, Flush: b.Flush.value, Effects: b.Effects.value, Timeout: b.Timeout.value,
 		Version: uint16(b.Version.value), NewVersion: uint16(b.Version.value),
 	}
 	if b.NewVersion.written() {
 		job.NewVersion = uint16(b.NewVersion.value)
+	}
+	if job.Flush && job.Save == 0 {
+		r.fail(b.Flush.place, "has no meaning without save", "write how often progress is saved, for example save: 1s, or drop it")
 	}
 	if !b.Gap.written() {
 		job.Declared = defaultGap(job.Checkpoint, job.Undo, grace)

@@ -180,6 +180,8 @@ var refused = []struct{ name, text, want string }{
 		"jobs.mail.gap does not fit: gap 26s + undo 2s + reserve 5s = 33s, more than grace 30s; check for cancellation more often, undo faster or raise grace"},
 	{"an undo beyond the grace", "jobs: {mail: {arrivals: {every: 1s}, duration: 2s, undo: ¦26s}}",
 		"jobs.mail.undo does not fit: gap 0s + undo 26s + reserve 5s = 31s, more than grace 30s; check for cancellation more often, undo faster or raise grace"},
+	{"a flush of nothing", "jobs: {mail: {arrivals: {every: 1s}, duration: 2s, flush: ¦true}}",
+		"jobs.mail.flush has no meaning without save; write how often progress is saved, for example save: 1s, or drop it"},
 	{"a surge of a StatefulSet", "supervisor: {rollout: {strategy: stateful, max_surge: ¦1}}", "supervisor.rollout.max_surge has no meaning under strategy stateful; drop it, or write strategy: rolling"},
 	{"a partition of a Deployment", "supervisor: {rollout: {partition: ¦1}}", "supervisor.rollout.partition has no meaning under strategy rolling; drop it, or write strategy: stateful"},
 	{"a rollout that cannot move", "supervisor: {rollout: {max_surge: 0, max_unavailable: ¦0%}}", "supervisor.rollout.max_unavailable is 0 and so is max_surge: nothing could move; raise one of them"},

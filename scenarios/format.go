@@ -151,6 +151,7 @@ func (w *writer) jobs(s *model.Scenario) {
 			e.addIf(c.p > 0, "%s: %s", c.key, percent(c.p))
 		}
 		e.addIf(j.Save > 0, "save: %v", j.Save)
+		e.addIf(j.Flush, "flush: true")
 		e.addIf(j.Effects != 1, "effects: %d", j.Effects)
 		e.addIf(j.Timeout > 0, "timeout: %v", j.Timeout)
 		e.addIf(j.Version != 1, "version: %d", j.Version)

@@ -212,8 +212,9 @@ func (w *World) onSave(p *process, e event) {
 	if x.turn != e.what || x.state != execWorks {
 		return
 	}
-	// A cursor rides on the next renewal; where there are none it goes by itself.
-	w.step(p, protocol.SaveCursor(int(e.slot), protocol.Cursor(x.progress(w.now)), w.sc.Queue.Heartbeat == model.NoHeartbeat))
+	// A cursor rides on the next renewal, unless it is flushed; where there are none it goes by itself.
+	flush := w.sc.Jobs[x.kind].Flush || w.sc.Queue.Heartbeat == model.NoHeartbeat
+	w.step(p, protocol.SaveCursor(int(e.slot), protocol.Cursor(x.progress(w.now)), flush))
 	if p.life == e.life && x.turn == e.what && x.state == execWorks {
 		w.scheduleSave(p, int(e.slot))
 	}

@@ -52,6 +52,7 @@ const (
 	UnknownDropped       // rule 14: forgets a job that it does not understand, and keeps the claim
 	CommitsBeforeSaved   // rule 16: closes the segment before the broker has the cursor
 	SavesForgotten       // rule 16: renews a claim and leaves the saved cursor out
+	FlushWaits           // rule 16: has a cursor that is to go at once wait for the next renewal
 	ResumesUndone        // rule 16: hands a job back with a cursor whose work it has just undone
 	InterruptionFails    // rule 17: reports an error after a cancel as a failure
 	InterruptionCancels  // rule 17: takes the drain's cancel for an operator's, which is final
@@ -94,7 +95,7 @@ var names = [count]string{
 	UnknownDropped: "unknown-dropped", InterruptionCancels: "interruption-cancels",
 	BouncesJobs: "bounces-jobs", GoingUnsaid: "going-unsaid", TokenForgotten: "token-forgotten",
 	EscalationWaits: "escalation-waits", ReleaseInTwoSteps: "release-in-two-steps", LeasesForgotten: "leases-forgotten",
-	SavesForgotten: "saves-forgotten", ResumesUndone: "resumes-undone", FailureExcused: "failure-excused", LedgerFlatters: "ledger-flatters",
+	SavesForgotten: "saves-forgotten", FlushWaits: "flush-waits", ResumesUndone: "resumes-undone", FailureExcused: "failure-excused", LedgerFlatters: "ledger-flatters",
 	SweepsNewcomers: "sweeps-newcomers", SweepDropsRest: "sweep-drops-rest",
 	SweepStopsAtLiving: "sweep-stops-at-living", OwnerByName: "owner-by-name",
 	LimitLeaks: "limit-leaks",

@@ -50,6 +50,7 @@ var refutations = [...]Refutation{
 	deviation.UnknownDropped:       {World: "foreign", Invariant: invariant.ExitZeroHoldsNothing, Lines: 10},
 	deviation.CommitsBeforeSaved:   {World: "progress", Invariant: invariant.SavedBeforeCommit, Lines: 3},
 	deviation.SavesForgotten:       {World: "progress", Invariant: invariant.ProgressSurvives, Lines: 5},
+	deviation.FlushWaits:           {World: "progress", Invariant: invariant.ProgressSurvives, Lines: 3},
 	deviation.ResumesUndone:        {World: "progress", Invariant: invariant.UndoneNotResumed, Lines: 6},
 	deviation.InterruptionFails:    {World: "cancels-at-once", Invariant: invariant.DrainSpendsNoBudget, Lines: 8},
 	deviation.InterruptionCancels:  {World: "cancels-at-once", Invariant: invariant.DrainSpendsNoBudget, Lines: 8},

@@ -38,6 +38,9 @@ func Draw(seed uint64, fault string) (*model.Scenario, error) {
 	if c.in(8) {
 		sc.Queue.MaxClaims = c.between(1, 3)
 	}
+	for i := range sc.Jobs {
+		sc.Jobs[i].Flush = sc.Jobs[i].Save > 0 && c.in(2)
+	}
 	sc.Policies = []string{policy}
 	sc.Finding = &model.Finding{Policy: policy, Seed: seed}
 	if fault == "" {

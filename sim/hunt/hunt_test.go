@@ -65,6 +65,7 @@ var caughtBy = map[string]invariant.ID{
 	"distrusts-early":         invariant.DoneAfterFaults,
 	"escalation-waits":        invariant.EscalatesByRepeat,
 	"failure-excused":         invariant.EndsAsReturned,
+	"flush-waits":             invariant.ProgressSurvives,
 	"going-unsaid":            invariant.DrainSpendsNoBudget,
 	"heartbeat-stops-at-stop": invariant.LeaseKeptWhileHandled,
 	"heartbeat-under-work":    invariant.LeaseKeptWhileHandled,
