@@ -47,11 +47,13 @@ faults may strike; every order of deliveries, losses, crashes, signals, pauses a
 tried, and every invariant looked for in every state. A counter-example is the shortest.
 
 Without a name every world is searched but the large ones, which take minutes. --deviation
-breaks one rule on purpose, to see it caught. How to read it: docs/exploring.md`,
+breaks one rule on purpose, to see it caught: without a name in the world that shows it. How to
+read it: docs/exploring.md`,
 		Example: `  simulate explore
   simulate explore --list
   simulate explore three-by-three --quiet
-  simulate explore zombie --deviation lease-from-reply`,
+  simulate explore --deviation lease-from-reply
+  simulate explore tight --cycles --deviation distrusts-early`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.explore(cmd, args, &x) },
 	}
@@ -178,6 +180,10 @@ func (x *exploration) worlds(args []string) (worlds []explore.World, err error) 
 		if err := worldFlag(&x.world).Set(args[0]); err != nil {
 			return nil, misuse("%s %v", args[0], err)
 		}
+	}
+	if x.deviation != deviation.None && x.world == "" && !x.all && !x.list {
+		caught := explore.RefutationOf(x.deviation)
+		x.world, x.cycles = caught.World, x.cycles || caught.Cycles
 	}
 	for _, w := range explore.Worlds() {
 		if x.world == w.Name || x.world == "" && (x.all || x.list || !w.Large) {

@@ -49,6 +49,19 @@ func TestExploreTellsACounterExample(t *testing.T) {
 	assert.Contains(t, r.stdout, `"cycle"`)
 }
 
+// Without a world a deviation is looked for where it is known to be caught, as it is caught there.
+func TestExploreKnowsWhereADeviationIsCaught(t *testing.T) {
+	r := invoke(t.Context(), "explore", "--deviation", "lease-from-reply")
+	assert.Equal(t, exitFinding, r.status)
+	assert.Contains(t, r.stdout, "told-before-lease-ends: worker 0 works on job 1")
+	assert.NotContains(t, r.stdout, "two-slots")
+	r = invoke(t.Context(), "explore", "--deviation", "distrusts-early")
+	assert.Equal(t, exitFinding, r.status)
+	assert.Contains(t, r.stdout, "can follow each other for ever, fairly")
+	assert.Contains(t, r.stdout, "and from there on, again and again")
+	assert.Contains(t, succeed(t, "explore", "tight", "--deviation", "distrusts-early"), "holds")
+}
+
 func TestExploreStopsAtABound(t *testing.T) {
 	out := succeed(t, "explore", "stop-and-loss", "--max-states", "3000")
 	assert.Contains(t, out, "open: the limit of states")
