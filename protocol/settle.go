@@ -96,6 +96,7 @@ func (m *Machine) freeSettled(i int) {
 	if s.has(undoRuns) {
 		s.state = SlotZombie
 		s.set(lost | superseded)
+		s.clear(renewing)
 	} else {
 		*s = Slot{}
 	}
