@@ -62,6 +62,10 @@ func corners(world func(name, about string, change func(*World)) World) []World 
 			w.Lies, w.Saves, w.Lease = 1, true, 3
 			w.Stops, w.Scripts = 1, [][]Nudge{{Term, Term}}
 		}),
+		world("liar-and-silence", "an answer that nobody gave, and a settling beside it that is not answered", func(w *World) {
+			w.Slots, w.Jobs, w.Others, w.Lies, w.Errors = 2, 2, 1, 1, 1
+			w.Heartbeat, w.Undo, w.Prompt = 2, 2, true
+		}),
 		world("liar-and-others", "an answer that nobody gave, and other jobs that are claimed after it", func(w *World) {
 			w.Slots, w.Jobs, w.Lies, w.Lease, w.Prompt = 2, 3, 1, 3, true
 		}),

@@ -100,9 +100,6 @@ func Worlds() []World {
 			w.Stops, w.Scripts = 1, [][]Nudge{{Quiet, Resume, Term}, {Quiet, Quiet}}
 			w.Policy.LateClaim = protocol.RunLateClaim
 		}),
-		world("liar-in-two-slots", "one such answer, and another slot that goes on", func(w *World) {
-			w.Slots, w.Jobs, w.Lies, w.Lease, w.Prompt, w.Cancels = 2, 2, 1, 3, true, 1
-		}),
 		world("liar-dies", "the same, and a worker that dies of the stop", func(w *World) {
 			w.Lies, w.Lease, w.Stops, w.Scripts = 2, 3, 1, [][]Nudge{{Term}}
 			w.Policy.OnStop = protocol.DieOnStop
