@@ -85,7 +85,7 @@ type behaviour struct {
 	Fails      chance   `key:"fails" default:"0%" about:"an execution ends in an error"`
 	OOM        chance   `key:"oom" default:"0%" about:"an execution kills its process"`
 	Save       duration `key:"save" default:"0s" about:"work between two saved cursors, from which the next execution goes on; 0 saves none"`
-	Flush      flag     `key:"flush" default:"false" about:"a saved cursor is sent at once, and not with the next renewal"`
+	Flush      flag     `key:"flush" default:"false" about:"a saved cursor is sent at once, and not with the next renewal; the handler works on meanwhile"`
 	Effects    count    `key:"effects" default:"1" most:"1000" about:"effects on the outside that no token guards"`
 	Timeout    duration `key:"timeout" default:"0s" about:"limit of one execution; 0 is none"`
 	Version    count    `key:"version" least:"1" most:"65535" default:"1" about:"of the payload"`
