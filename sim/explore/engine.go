@@ -16,7 +16,7 @@ type engine struct {
 	fx        *protocol.Effects
 	out       model.Outbox
 	coder     coder
-	judges    bool      // handlers come back in more ways than one
+	judges    bool      // see World.judges
 	seen      *coverage // nil unless somebody wants to know
 
 	was        protocol.Machine // for seen: the machine before a step

@@ -33,8 +33,8 @@ func (e *engine) watchEnding(st *state, i int, f *protocol.Effect) {
 	if h.way != 0 {
 		as = h.ends()
 	}
-	undone := h.state == undoing || h.state == undone
-	if !e.judges || as.verb == protocol.NoVerb || f.Verb == protocol.Quarantine && undone {
+	parked := f.Verb == protocol.Quarantine && (h.state == undoing || h.state == undone) // its undo was late, or failed
+	if !e.judges || as.verb == protocol.NoVerb || parked {
 		return
 	}
 	if f.Verb != as.verb || f.Verb == protocol.Release && f.Reason != as.reason {
