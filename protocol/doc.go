@@ -180,10 +180,11 @@
 //
 // Slots. A claim is lost when trust in it ends, when it expired, and when it was taken: the
 // broker knows a newer token, or an end of the claim that is not ours. A slot in which undo
-// hooks run on although its claim is settled is a Zombie until they return. A grant is not run
-// when it is not understood, when an earlier execution of its job still runs here, when it is
-// late, and when trust in it has ended already. "Clean" means nothing to undo and nothing to
-// commit. The limit of an undo is undoBy at the latest, and fires before it.
+// hooks run on although its claim is settled is a Zombie until they return; its line of the
+// ledger then says how the claim ended. A grant is not run when it is not understood, when an
+// earlier execution of its job still runs here, when it is late, and when trust in it has
+// ended already. "Clean" means nothing to undo and nothing to commit. The limit of an undo is
+// undoBy at the latest, and fires before it.
 //
 //	SLOT                                Free        Running      Cancelled   Undoing     Settling  Settling, undo runs
 //	granted, run                        → Running   ·            ·           ·           ·         ·

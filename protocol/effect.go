@@ -121,7 +121,7 @@ const (
 	WasAnswered // a request answered after the stop: empty, or its jobs are run
 	WasQuarantined
 	WasSuperseded
-	WasLost
+	WasLost // its claim ended under a handler or undo of its, and no settling of ours was taken
 	WasLeaked
 	WasUnsettled
 

@@ -251,11 +251,18 @@ func (m *Machine) heldUntil(now Instant) Instant {
 	return now.Add(m.cfg.Reply).Add(m.cfg.Lease).Add(drift)
 }
 
-// freeLost frees a slot whose claim ended without a settling of ours.
+// freeLost frees a slot whose claim had ended before its handler or its undo did.
 func (m *Machine) freeLost(i int, fx *Effects) {
-	if !m.slots[i].has(superseded) {
+	s := &m.slots[i]
+	outcome := WasLost
+	switch {
+	case !s.has(superseded):
 		m.doubt(fx.now)
+	case s.has(answered) && s.verb == NoVerb:
+		outcome = WasSuperseded
+	case s.has(answered):
+		outcome = m.outcome(s)
 	}
-	m.line(i, WasLost, fx)
-	m.slots[i] = Slot{}
+	m.line(i, outcome, fx)
+	*s = Slot{}
 }

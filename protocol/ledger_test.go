@@ -37,6 +37,20 @@ func TestOutcomes(t *testing.T) {
 		{"taken", func() *stage {
 			return running().do(stop, Renewed(0, 1, 10, Stale, 0, 0), Returned(0, ReturnedNil, true))
 		}, WasLost},
+		{"quarantined before the stop, its undo ran on", func() *stage {
+			return outlived(plainKind).do(Settled(0, 1, 10, OK), stop, Undid(0, UndoDone))
+		}, WasQuarantined},
+		{"ended elsewhere before the stop, its undo ran on", func() *stage {
+			return outlived(plainKind).do(Settled(0, 1, 10, Closed), stop, Undid(0, UndoDone))
+		}, WasSuperseded},
+		{"taken while its settling was out, its undo ran on", func() *stage {
+			return outlived(plainKind).do(Renewed(0, 1, 10, Stale, 0, 0), stop, Undid(0, UndoFailed))
+		}, WasSuperseded},
+		{"lost before its undo outlived its slice", func() *stage {
+			s := undoing(plainKind).do(Renewed(0, 1, 10, Expired, 0, 0))
+			s.until(undoLimit, 0)
+			return s.do(Event{}, stop, Undid(0, UndoSkipped))
+		}, WasLost},
 		{"deaf", func() *stage { return toTheEnd(running().do(stop)) }, WasLeaked},
 		{"its undo runs on", func() *stage { return toTheEnd(outlived(plainKind).do(Settled(0, 1, 10, OK), stop)) }, WasLeaked},
 		{"no answer", func() *stage { return toTheEnd(running().do(stop, Returned(0, ReturnedNil, true))) }, WasUnsettled},

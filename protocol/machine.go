@@ -4,7 +4,7 @@ import "github.com/quiesce/quiesce/internal/deviation"
 
 // RulesVersion is raised whenever a golden trace changes, or the instants at which something is
 // repeated, so that a recording says under which rules it was made.
-const RulesVersion = 3
+const RulesVersion = 4
 
 // Phase is where the life of a worker stands.
 type Phase uint8

@@ -71,31 +71,37 @@ func (m *Machine) onSettleAnswered(_ Instant, ev Event, fx *Effects) {
 }
 
 func (m *Machine) settled(i int, fx *Effects) {
-	s := &m.slots[i]
-	outcome := [verbs]Outcome{Ack: WasFinished, Release: WasReleased, Fail: WasFailed, Refuse: WasRefused, Quarantine: WasQuarantined}[s.verb]
-	if s.verb == Release && (s.has(late) || s.reason == BecauseYield) {
-		outcome = WasHandedBack
-	}
-	if s.verb == Release && m.deviates(deviation.LedgerFlatters) {
-		outcome = WasFinished
-	}
-	m.line(i, outcome, fx)
+	m.line(i, m.outcome(&m.slots[i]), fx)
 	m.freeSettled(i)
+}
+
+// outcome returns what became of a claim whose settling the broker has taken.
+func (m *Machine) outcome(s *Slot) Outcome {
+	switch {
+	case s.verb == Release && m.deviates(deviation.LedgerFlatters):
+		return WasFinished
+	case s.verb == Release && (s.has(late) || s.reason == BecauseYield):
+		return WasHandedBack
+	default:
+		return [verbs]Outcome{Ack: WasFinished, Release: WasReleased, Fail: WasFailed, Refuse: WasRefused, Quarantine: WasQuarantined}[s.verb]
+	}
 }
 
 func (m *Machine) settledElsewhere(i int, fx *Effects) {
 	fx.note(SettleSuperseded, i, &m.slots[i])
 	m.line(i, WasSuperseded, fx)
+	m.slots[i].verb = NoVerb
 	m.freeSettled(i)
 }
 
-// freeSettled frees a slot, unless its undo hooks still run: it is not used again under them.
-// When it was the last that waited for an answer there is no next round.
+// freeSettled frees a slot, unless its undo hooks still run: it is not used again under them,
+// and remembers how its claim ended, for a stop that comes meanwhile. When it was the last that
+// waited for an answer there is no next round.
 func (m *Machine) freeSettled(i int) {
 	s := &m.slots[i]
 	if s.has(undoRuns) {
 		s.state = SlotZombie
-		s.set(lost | superseded)
+		s.set(lost | superseded | answered)
 		s.clear(renewing)
 	} else {
 		*s = Slot{}

@@ -30,7 +30,7 @@ type Slot struct {
 	kind     Kind
 	queue    uint8
 	state    SlotState
-	verb     Verb   // Undoing: what follows; Settling: what was sent
+	verb     Verb   // Undoing: what follows; Settling and after: what was sent
 	reason   Reason // with verb
 	cause    Cause  // Cancelled, Zombie
 	missed   uint8  // renewals in a row without a good answer
@@ -48,6 +48,7 @@ const (
 	inLedger                         // open at the stop: owes a line
 	late                             // granted after the stop
 	leaking                          // the end of its undo slice was noted
+	answered                         // Zombie: its settling was; NoVerb: its claim had ended elsewhere
 )
 
 func (s *Slot) has(f slotFlags) bool { return s.flags&f != 0 }
