@@ -143,7 +143,10 @@ func (c *Checker) line(seat int32, p *process, e *protocol.Effect) {
 func (c *Checker) becameOfJob(s *slot, e *protocol.Effect) bool {
 	ev := &c.event
 	mine := ev.Job == s.job && ev.Token == s.token
-	settled := mine && ev.Kind == protocol.SettleAnswered && (ev.Code == protocol.OK || ev.Code == protocol.Repeat)
+	settled := mine && ev.Kind == protocol.SettleAnswered && took(ev.Code)
+	if ev.Kind == protocol.UndoReturned && ev.Slot == e.Slot && s.judged != protocol.NoCode {
+		settled = took(s.judged) // before the stop, and its undo ran on
+	}
 	switch e.Outcome {
 	case protocol.WasFinished:
 		return settled && s.verb == protocol.Ack
@@ -158,9 +161,9 @@ func (c *Checker) becameOfJob(s *slot, e *protocol.Effect) bool {
 	case protocol.WasQuarantined:
 		return settled && s.verb == protocol.Quarantine
 	case protocol.WasSuperseded:
-		return mine && s.offered && (ev.Code == protocol.Stale || ev.Code == protocol.Closed)
+		return mine && s.offered && elsewhere(ev.Code) || ev.Kind == protocol.UndoReturned && ev.Slot == e.Slot && elsewhere(s.judged)
 	case protocol.WasLost:
-		return !s.runs && !s.settles // its claim may have ended before the stop, and its undo ran on
+		return !s.runs && !s.settles && s.judged == protocol.NoCode
 	case protocol.WasLeaked:
 		return s.runs || s.undoes || e.Slot == c.ending // what was due came before its end
 	case protocol.WasUnsettled:
@@ -169,6 +172,12 @@ func (c *Checker) becameOfJob(s *slot, e *protocol.Effect) bool {
 		return false
 	}
 }
+
+// took reports whether a broker that answers with a code has taken a settling.
+func took(c protocol.Code) bool { return c == protocol.OK || c == protocol.Repeat }
+
+// elsewhere reports whether a broker that answers with a code knows another end of the claim.
+func elsewhere(c protocol.Code) bool { return c == protocol.Stale || c == protocol.Closed }
 
 // becameOfRequest reports whether an outcome is what became of a worker's claim request.
 func (c *Checker) becameOfRequest(p *process, o protocol.Outcome) bool {

@@ -163,6 +163,9 @@ func (c *Checker) Stepped(seat int32) {
 		c.cursorAnswered(seat)
 		// Not before: what was due, a repetition of the settling perhaps, came first.
 		if s := c.slotAt(seat, c.event.Slot); s != nil && s.token == c.event.Token && s.job == c.event.Job && c.endsSettling() {
+			if s.settles {
+				s.judged = c.event.Code
+			}
 			s.settles = false
 		}
 	case protocol.HandlerReturned:

@@ -68,6 +68,7 @@ type slot struct {
 	clean     bool            // whether it left nothing behind
 	verb      protocol.Verb   // its settling, as it was last sent
 	reason    protocol.Reason // with verb
+	judged    protocol.Code   // how its settling was answered, or a renewal that ended it
 	returned  bool            // its handler
 	undone    bool            // its undo has begun
 	lost      bool            // the worker noted that it lost the claim
