@@ -2,18 +2,21 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/csv"
 	"fmt"
 	"io"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/dist"
+	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/realworld/fleet"
 	"github.com/quiesce/quiesce/sim/lab"
 )
@@ -25,10 +28,10 @@ func (a *app) calibrateCommand() *cobra.Command {
 		Short: "Measure with real processes what a scenario takes as given, and print its lines",
 		Long: `Measure with real processes what a scenario takes as given, and print its lines.
 
-The scenario runs once with real processes and Redis, as simulate fleet does. What it is told of
-and the machine took itself is measured: the way to the broker, the start of a process, its exit,
-the way of a job from one worker to the next, how much longer executions take than their work. Two
-of them are lines of a scenario, ready to paste; and the same run is simulated without and with
+The scenario runs with real processes and Redis, as simulate fleet does. What it is told of and
+the machine took itself is measured: the way to the broker, the start of a process, its exit, the
+way of a job from one worker to the next, how much longer executions take than their work. Two of
+them are lines of a scenario, ready to paste; and the same runs are simulated without and with
 them, beside what the processes did.
 
 Without --redis a redis-server of its own is started, and ended afterwards. Measure where the
@@ -41,7 +44,7 @@ workers will run: between two machines the network is another.`,
 	c.input.flags(cmd)
 	f := cmd.Flags()
 	f.Var(policyFlag(&c.policy, "hybrid"), "policy", "the way of stopping to run")
-	f.Var(seedsFlag(&c.seeds, 1), "seeds", "replications, one after the other")
+	f.Var(seedsFlag(&c.seeds, 4), "seeds", "replications, one after the other; one has no interval")
 	c.processFlags(f, 10)
 	f.Var(formatFlag(&c.format, asTable, asJSON, asCSV), "format", "how the result is printed")
 	f.BoolVar(&c.quiet, "quiet", false, "no progress bar")
@@ -49,52 +52,49 @@ workers will run: between two machines the network is another.`,
 }
 
 func (a *app) calibrate(cmd *cobra.Command, args []string, c *realFleet) error {
-	if len(args) == 0 && c.jobs == "" && c.manifest == "" {
-		return misuse("name a scenario; simulate calibrate small-fleet takes half a minute")
-	}
-	s, err := c.load(cmd, args)
+	stage, err := c.begin(cmd, args, "simulate calibrate small-fleet takes a minute and a half")
 	if err != nil {
 		return err
 	}
-	policies, _, err := c.columns(cmd, s)
+	defer stage.end()
+	s := stage.scene
+	results, facts, err := a.runFleets(cmd.Context(), c, stage)
 	if err != nil {
 		return err
 	}
-	url, end, err := c.server(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer end()
-	results, facts, err := a.runFleets(cmd.Context(), c, s, policies, url)
-	if err != nil {
-		return err
-	}
-	r := &calibration{scene: s, policy: policies[0], speed: c.speed, seeds: c.seeds, measured: measuredOf(&facts.accounts[0].Times), late: facts.accounts[0].Late}
-	simulated := func(sc *model.Scenario) ([]lab.Estimate, error) {
-		res, err := lab.Run(cmd.Context(), lab.Plan{Scenario: sc, Policies: policies, Seeds: c.seeds, First: c.first})
-		if isStop(err) {
-			return nil, &stoppedError{"stopped before the simulated run was finished; nothing to print"}
-		}
-		if err != nil {
-			return nil, err
-		}
-		return res.Estimates()[0].Metrics, nil
-	}
-	r.fleet = results.Estimates()[0].Metrics
-	if r.without, err = simulated(s.Scenario); err != nil {
-		return err
+	r := &calibration{
+		scene: s, policy: stage.policies[0], speed: c.speed, seeds: c.seeds,
+		measured: measuredOf(&facts.accounts[0].Times), late: facts.accounts[0].Late,
 	}
 	told, err := r.told()
 	if err != nil {
 		return err
 	}
-	if r.with, err = simulated(told); err != nil {
+	without, err := simulated(cmd.Context(), c, s.Scenario, r.policy)
+	if err != nil {
 		return err
 	}
+	with, err := simulated(cmd.Context(), c, told, r.policy)
+	if err != nil {
+		return err
+	}
+	r.compare(results.Rows[0], without, with)
 	if err := a.print(r, c.format, "", ""); err != nil {
 		return err
 	}
 	return facts.finding()
+}
+
+// simulated returns the same runs in the lab.
+func simulated(ctx context.Context, c *realFleet, sc *model.Scenario, policy string) ([]*meter.Row, error) {
+	res, err := lab.Run(ctx, lab.Plan{Scenario: sc, Policies: []string{policy}, Seeds: c.seeds, First: c.first})
+	switch {
+	case isStop(err):
+		return nil, &stoppedError{"stopped before the simulated runs were finished; nothing to print"}
+	case err != nil:
+		return nil, err
+	}
+	return res.Rows[0], nil
 }
 
 // measured is a length of time that was measured so and so often, in real time.
@@ -105,7 +105,7 @@ type measured struct {
 	line        string // of a scenario; empty where there is none
 }
 
-// measuredOf summarises what a run took. A message goes one way in half of a round trip.
+// measuredOf summarises what the runs took. A message goes one way in half of a round trip.
 func measuredOf(t *fleet.Times) []measured {
 	half := make([]time.Duration, len(t.RoundTrip))
 	for i, d := range t.RoundTrip {
@@ -165,6 +165,16 @@ type calibration struct {
 	measured             []measured
 	late                 time.Duration
 	fleet, without, with []lab.Estimate
+	offWithout, offWith  []lab.Estimate // of the lab minus the processes
+}
+
+// compare lays the lab's runs beside those of the processes, seed by seed: both have the same jobs,
+// deploys and faults, so their differences are those of pairs.
+func (r *calibration) compare(fleet, without, with []*meter.Row) {
+	sides := &lab.Results{Policies: []string{"processes", "lab", "lab, told"}, Rows: [][]*meter.Row{fleet, without, with}}
+	all, off := sides.Estimates(), sides.Paired()
+	r.fleet, r.without, r.with = all[0].Metrics, all[1].Metrics, all[2].Metrics
+	r.offWithout, r.offWith = off[0].Metrics, off[1].Metrics
 }
 
 // told is the scenario with what was measured, for the speed of the run. A start that the scenario
@@ -226,14 +236,7 @@ func (r *calibration) writeTable(w io.Writer) error {
 		}
 	}
 	b.WriteByte('\n')
-	rows = [][]string{{"How far they agree", "processes", "lab", "difference", "lab, told", "difference", ""}}
-	for _, g := range agreement {
-		is, was, told := metric(r.fleet, g.name), metric(r.without, g.name), metric(r.with, g.name)
-		rows = append(rows, []string{"  " + g.title, one(g.style, is), one(g.style, was), apart(g.style, was, is), one(g.style, told), apart(g.style, told, is), ""})
-	}
-	writeColumns(&b, rows)
-	b.WriteByte('\n')
-	b.WriteString(wrap("", "  ", "lab: the scenario as it is. told: with what was measured, in the scenario's time: at --speed 10 half a millisecond counts as five. Both have the jobs and deploys of the processes. What the processes cost is another number each time; more --seeds tell chance from disagreement."))
+	r.writeAgreement(&b)
 	if r.late > tooLate {
 		b.WriteString(wrap("", "  ", fmt.Sprintf("This machine was too busy to play the scenario: something came %v late. Leave it alone, or lower --speed.", r.late.Round(time.Millisecond))))
 	}
@@ -241,18 +244,63 @@ func (r *calibration) writeTable(w io.Writer) error {
 	return err
 }
 
-func one(s style, e *lab.Estimate) string {
-	if e == nil || math.IsNaN(e.Mean) {
-		return "–"
+// writeAgreement writes how far the lab is from the processes, with intervals.
+func (r *calibration) writeAgreement(b *bytes.Buffer) {
+	var rows []row
+	for _, g := range agreement {
+		is, was, told := metric(r.fleet, g.name), metric(r.without, g.name), metric(r.with, g.name)
+		rows = append(rows, row{label: g.title, cells: []cell{
+			mean(is, g.style), mean(was, g.style), apart(metric(r.offWithout, g.name), g.style),
+			mean(told, g.style), apart(metric(r.offWith, g.name), g.style)}})
 	}
-	return s.write(e.Mean)
+	writeRows(b, "How far they agree", []string{"processes", "lab", "difference", "lab, told", "difference"}, rows)
+	text := "lab: the scenario as it is. told: with what was measured, in the scenario's time: at --speed 10 half a millisecond counts as five. Both have the jobs and deploys of the processes. "
+	if r.seeds < 2 {
+		b.WriteString(wrap("", "  ", text+"What the processes cost is another number each time, and one run does not show how different: --seeds 4 tells chance from disagreement."))
+		return
+	}
+	b.WriteString(wrap("", "  ", fmt.Sprintf("%sDifferences are of the lab from the processes, seed by seed, ± half of the %.0f%% interval.%s", text, 100*lab.Confidence, explain(rows))))
+	b.WriteString(wrap("", "  ", "Beyond chance, both differences allowed for (Holm): "+r.beyondChance()+"."))
 }
 
-func apart(s style, lab, is *lab.Estimate) string {
-	if lab == nil || is == nil || math.IsNaN(lab.Mean-is.Mean) {
-		return "–"
+// beyondChance names the metrics in which the lab is another than the processes.
+func (r *calibration) beyondChance() string {
+	var sides []string
+	for _, side := range []struct {
+		name string
+		off  []lab.Estimate
+	}{{"lab", r.offWithout}, {"lab, told", r.offWith}} {
+		var names []string
+		for _, g := range agreement {
+			if e := metric(side.off, g.name); e != nil && !e.TooFew && e.Pairing.Clear() {
+				names = append(names, g.title)
+			}
+		}
+		if len(names) == 0 {
+			names = []string{"nothing"}
+		}
+		sides = append(sides, side.name+": "+strings.Join(names, "; "))
 	}
-	return s.signed(lab.Mean - is.Mean)
+	return strings.Join(sides, " | ")
+}
+
+// mean is an estimate without its interval: the one that counts is that of the difference.
+func mean(e *lab.Estimate, s style) cell {
+	if e == nil || math.IsNaN(e.Mean) {
+		return cell{value: "–"}
+	}
+	return cell{value: s.write(e.Mean)}
+}
+
+func apart(off *lab.Estimate, s style) cell {
+	if off == nil || math.IsNaN(off.Mean) {
+		return cell{value: "–"}
+	}
+	c := cell{value: s.signed(off.Mean), half: s.interval(off)}
+	if off.TooFew && off.Replications > 1 {
+		c.half = tooFew
+	}
+	return c
 }
 
 func (r *calibration) writeJSON(w io.Writer) error {
@@ -280,10 +328,21 @@ func (r *calibration) writeJSON(w io.Writer) error {
 		if is == nil {
 			continue
 		}
-		metrics = append(metrics, member{g.name, object{{"unit", is.Unit}, {"fleet", value(is)}, {"lab", value(metric(r.without, g.name))}, {"lab_told", value(metric(r.with, g.name))}}})
+		metrics = append(metrics, member{g.name, object{
+			{"unit", is.Unit}, {"fleet", value(is)},
+			{"lab", value(metric(r.without, g.name))}, {"difference", differenceObject(metric(r.offWithout, g.name))},
+			{"lab_told", value(metric(r.with, g.name))}, {"difference_told", differenceObject(metric(r.offWith, g.name))}}})
 	}
 	return writeIndented(w, object{{"scenario", r.scene.Name}, {"policy", r.policy}, {"speed", r.speed}, {"seeds", r.seeds},
 		{"measured", values}, {"lines", lines}, {"metrics", metrics}, {"late_seconds", number(r.late.Seconds())}})
+}
+
+// differenceObject is a difference with its interval, or null where one side measured nothing.
+func differenceObject(e *lab.Estimate) any {
+	if e == nil {
+		return nil
+	}
+	return metricsObject([]lab.Estimate{*e}, 0)[0].value
 }
 
 func (r *calibration) writeCSV(w io.Writer) error {

@@ -3,8 +3,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,6 +75,43 @@ func TestCalibrateRefuses(t *testing.T) {
 	assert.Contains(t, r.stderr, "--redis redis://HOST:6379")
 }
 
+// The lab's own runs stand for the processes' here. The same runs agree in everything; those of slower
+// processes do not, and it takes more than one run to say so.
+func TestHowFarTheLabIsFromTheProcessesHasAnInterval(t *testing.T) {
+	sc, err := scenarios.Load("testdata/brief.yaml")
+	require.NoError(t, err)
+	slow := *sc
+	slow.Fleet.Start, err = dist.Lognormal(int64(5*protocol.Second), int64(6*protocol.Second))
+	require.NoError(t, err)
+	table := func(seeds int) (*calibration, string) {
+		c := &realFleet{seeds: seeds, first: 1}
+		same, err := simulated(t.Context(), c, sc, "release-now")
+		require.NoError(t, err)
+		other, err := simulated(t.Context(), c, &slow, "release-now")
+		require.NoError(t, err)
+		r := &calibration{scene: &scene{Scenario: sc}, policy: "release-now", seeds: seeds}
+		r.compare(same, same, other)
+		var b bytes.Buffer
+		r.writeAgreement(&b)
+		for line := range strings.Lines(b.String()) {
+			assert.LessOrEqual(t, width(strings.TrimSuffix(line, "\n")), pageWidth, line)
+		}
+		return r, b.String()
+	}
+	r, text := table(4)
+	assert.Contains(t, text, "± half of the 95% interval")
+	assert.Contains(t, text, "lab: nothing | lab, told: ")
+	assert.Contains(t, r.beyondChance(), "rollout, mean")
+	e := metric(r.offWith, "rollout_seconds")
+	assert.Less(t, e.Lo, e.Mean)
+	assert.Greater(t, e.Lo, 1.0, "of the lab minus the processes: it is slower")
+	assert.Zero(t, metric(r.offWithout, "rollout_seconds").Hi)
+
+	_, text = table(1)
+	assert.NotContains(t, text, "±")
+	assert.Contains(t, text, "--seeds 4 tells chance")
+}
+
 func TestCalibrateMeasuresRealProcesses(t *testing.T) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("redis-server is not installed; apt-get install redis-server")
@@ -83,9 +122,12 @@ func TestCalibrateMeasuresRealProcesses(t *testing.T) {
 			P50, P99 *float64
 		}
 		Lines   []string
-		Metrics map[string]struct{ Fleet, Lab, Lab_told *float64 }
+		Metrics map[string]struct {
+			Fleet, Lab, Lab_told        *float64
+			Difference, Difference_told struct{ Mean, Lo, Hi *float64 }
+		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(succeed(t, "calibrate", "testdata/brief.yaml", "--policy", "release-now", "--format", "json")), &doc))
+	require.NoError(t, json.Unmarshal([]byte(succeed(t, "calibrate", "testdata/brief.yaml", "--policy", "release-now", "--seeds", "2", "--format", "json")), &doc))
 	for _, name := range []string{"latency", "start", "exit", "hand_off", "overrun"} {
 		m := doc.Measured[name]
 		assert.Positive(t, m.N, name)
@@ -93,5 +135,10 @@ func TestCalibrateMeasuresRealProcesses(t *testing.T) {
 		assert.LessOrEqual(t, *m.P50, *m.P99, name)
 	}
 	assert.Len(t, doc.Lines, 2)
-	assert.Contains(t, doc.Metrics, "rollout_seconds")
+	m := doc.Metrics["rollout_seconds"]
+	require.NotNil(t, m.Difference.Lo)
+	assert.InDelta(t, *m.Lab-*m.Fleet, *m.Difference.Mean, 1e-6)
+	assert.InDelta(t, *m.Lab_told-*m.Fleet, *m.Difference_told.Mean, 1e-6)
+	assert.LessOrEqual(t, *m.Difference.Lo, *m.Difference.Mean)
+	assert.LessOrEqual(t, *m.Difference.Mean, *m.Difference.Hi)
 }

@@ -88,38 +88,56 @@ func speedFlag(to *float64, unset float64) *value {
 }
 
 func (a *app) runFleet(cmd *cobra.Command, args []string, c *realFleet) error {
-	if len(args) == 0 && c.jobs == "" && c.manifest == "" {
-		return misuse("name a scenario; simulate fleet small-fleet --speed 10 takes half a minute")
-	}
-	s, err := c.load(cmd, args)
+	stage, err := c.begin(cmd, args, "simulate fleet small-fleet --speed 10 takes half a minute")
 	if err != nil {
 		return err
 	}
-	policies, left, err := c.columns(cmd, s)
-	if err != nil {
-		return err
-	}
-	base := "fleet"
-	if err := checkOut(c.dir, base); err != nil {
-		return err
-	}
-	url, end, err := c.server(cmd.Context())
-	if err != nil {
-		return err
-	}
-	defer end()
-	results, facts, err := a.runFleets(cmd.Context(), c, s, policies, url)
+	defer stage.end()
+	results, facts, err := a.runFleets(cmd.Context(), c, stage)
 	if results == nil || len(results.Seeds) == 0 && err != nil {
 		return err
 	}
-	r := c.report(s, results, facts, left)
-	if perr := a.print(r, c.format, c.dir, base); perr != nil {
+	r := c.report(stage.scene, results, facts, stage.left)
+	if perr := a.print(r, c.format, c.dir, stage.base); perr != nil {
 		return perr
 	}
 	if err == nil {
 		err = facts.finding()
 	}
 	return err
+}
+
+// stage is what real processes are to play, and where.
+type stage struct {
+	scene    *scene
+	policies []string
+	left     []string // a sentence for each policy of the scenario that they cannot follow
+	base     string   // of the files that --out asks for
+	url      string   // of the Redis
+	end      func()   // ends the Redis, if it was started for this
+}
+
+// begin is the beginning of every command that runs real processes. example is said to whoever
+// names no scenario.
+func (c *realFleet) begin(cmd *cobra.Command, args []string, example string) (*stage, error) {
+	if len(args) == 0 && c.jobs == "" && c.manifest == "" {
+		return nil, misuse("name a scenario; %s", example)
+	}
+	t := &stage{base: cmd.Name()}
+	var err error
+	if t.scene, err = c.load(cmd, args); err != nil {
+		return nil, err
+	}
+	if t.policies, t.left, err = c.columns(cmd, t.scene); err != nil {
+		return nil, err
+	}
+	if err := checkOut(c.dir, t.base); err != nil {
+		return nil, err
+	}
+	if t.url, t.end, err = c.server(cmd.Context()); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // server returns the Redis to run on: the one that was named, or one of its own, which end ends.
@@ -194,7 +212,8 @@ type fleetFacts struct {
 
 // runFleets runs every policy with every seed, one run at a time: two would take the
 // processor away from each other. When it is stopped the results are of what was finished.
-func (a *app) runFleets(ctx context.Context, c *realFleet, s *scene, policies []string, url string) (*lab.Results, *fleetFacts, error) {
+func (a *app) runFleets(ctx context.Context, c *realFleet, t *stage) (*lab.Results, *fleetFacts, error) {
+	s, policies := t.scene, t.policies
 	facts := &fleetFacts{speed: c.speed, redis: "a Redis of its own", policies: policies, accounts: make([]fleet.Account, len(policies))}
 	if c.redis != "" {
 		facts.redis = "the Redis that was named"
@@ -212,7 +231,7 @@ func (a *app) runFleets(ctx context.Context, c *realFleet, s *scene, policies []
 		rows := make([]*meter.Row, len(policies))
 		for i, name := range policies {
 			begun := (n*len(policies) + i) * length
-			row, account, err := fleetOnce(ctx, s.Scenario, name, seed, url, c.speed, func(now, _ protocol.Instant) {
+			row, account, err := fleetOnce(ctx, s.Scenario, name, seed, t.url, c.speed, func(now, _ protocol.Instant) {
 				bar.at(begun+int(now/protocol.Instant(protocol.Second)), c.seeds*len(policies)*length)
 			})
 			switch {

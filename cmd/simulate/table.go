@@ -114,7 +114,7 @@ func (r *report) writeComparison(b *bytes.Buffer) {
 func explain(rows []row) string {
 	for _, r := range rows {
 		for _, c := range r.cells {
-			if c.value == tooFew {
+			if c.value == tooFew || c.half == tooFew {
 				return fmt.Sprintf(" %s: fewer than %d values per run lie beyond the quantile.", tooFew, lab.Beyond)
 			}
 		}
