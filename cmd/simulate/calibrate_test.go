@@ -15,6 +15,7 @@ import (
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/dist"
+	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/realworld/fleet"
 	"github.com/quiesce/quiesce/scenarios"
@@ -63,6 +64,25 @@ func TestTheLabIsToldWhatWasMeasuredInTheScenariosTime(t *testing.T) {
 	}
 }
 
+func TestACalibrationAsTableAndCSV(t *testing.T) {
+	r := &calibration{
+		scene: &scene{Scenario: &model.Scenario{Name: "mine"}}, policy: "hybrid", speed: 10, seeds: 2, late: time.Second,
+		measured: measuredOf(&fleet.Times{RoundTrip: hundred(1001), Start: hundred(20_001)}),
+	}
+	var table, csv bytes.Buffer
+	require.NoError(t, r.writeTable(&table))
+	for _, want := range []string{"mine under hybrid, 2 runs with real processes at 10 times its speed", "latency               525µs   550µs  100  one way", "exit                      –       –    0", "something came 1s late"} {
+		assert.Contains(t, table.String(), want)
+	}
+	require.NoError(t, r.writeCSV(&csv))
+	assert.Contains(t, csv.String(), "latency,100,0.000525,0.00055,\"latency: {p50: 525µs, p99: 550µs} # in network, in faults\"\n")
+	assert.Contains(t, csv.String(), "exit,0,,,\n")
+	r.late = time.Millisecond
+	table.Reset()
+	require.NoError(t, r.writeTable(&table))
+	assert.NotContains(t, table.String(), "late.")
+}
+
 func TestCalibrateRefuses(t *testing.T) {
 	r := invoke(t.Context(), "calibrate")
 	assert.Equal(t, exitMisuse, r.status)
@@ -83,14 +103,14 @@ func TestHowFarTheLabIsFromTheProcessesHasAnInterval(t *testing.T) {
 	slow := *sc
 	slow.Fleet.Start, err = dist.Lognormal(int64(5*protocol.Second), int64(6*protocol.Second))
 	require.NoError(t, err)
+	runs := func(sc *model.Scenario, seeds int) []*meter.Row {
+		rows, err := simulated(t.Context(), &realFleet{seeds: seeds, first: 1}, sc, "release-now")
+		require.NoError(t, err)
+		return rows
+	}
 	table := func(seeds int) (*calibration, string) {
-		c := &realFleet{seeds: seeds, first: 1}
-		same, err := simulated(t.Context(), c, sc, "release-now")
-		require.NoError(t, err)
-		other, err := simulated(t.Context(), c, &slow, "release-now")
-		require.NoError(t, err)
 		r := &calibration{scene: &scene{Scenario: sc}, policy: "release-now", seeds: seeds}
-		r.compare(same, same, other)
+		r.compare(runs(sc, seeds), runs(sc, seeds), runs(&slow, seeds))
 		var b bytes.Buffer
 		r.writeAgreement(&b)
 		for line := range strings.Lines(b.String()) {
@@ -106,6 +126,10 @@ func TestHowFarTheLabIsFromTheProcessesHasAnInterval(t *testing.T) {
 	assert.Less(t, e.Lo, e.Mean)
 	assert.Greater(t, e.Lo, 1.0, "of the lab minus the processes: it is slower")
 	assert.Zero(t, metric(r.offWithout, "rollout_seconds").Hi)
+
+	r.compare(runs(&slow, 4), runs(sc, 4), runs(&slow, 4))
+	assert.Less(t, metric(r.offWithout, "rollout_seconds").Hi, -1.0, "the processes are slower than the lab")
+	assert.Zero(t, metric(r.offWith, "rollout_seconds").Mean, "and it was told so")
 
 	_, text = table(1)
 	assert.NotContains(t, text, "±")
