@@ -5,11 +5,18 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/scenarios/trace"
+	"github.com/quiesce/quiesce/sim/advice"
 )
 
 // advisable writes a manifest and a trace of two hours, in which jobs of 10 s to 70 s arrive
@@ -38,11 +45,75 @@ func TestAdviseSaysWhatToWrite(t *testing.T) {
 	} {
 		assert.Contains(t, out, want)
 	}
-	_, command, found := strings.Cut(out, "Repeat with\n  simulate ")
-	require.True(t, found)
-	assert.Equal(t, out, succeed(t, strings.Fields(command)...), "the command that is printed gives the same")
+	again(t, out)
 	t.Chdir(home)
 	golden(t, "advise.txt", out)
+}
+
+// again sees that the command that is printed gives the same.
+func again(t *testing.T, out string) {
+	t.Helper()
+	_, command, found := strings.Cut(out, "Repeat with\n  simulate ")
+	require.True(t, found)
+	assert.Equal(t, out, succeed(t, strings.Fields(command)...))
+}
+
+func TestAdviseTakesWhatItIsTold(t *testing.T) {
+	advisable(t)
+	text, err := os.ReadFile("jobs.csv")
+	require.NoError(t, err)
+	mapped := strings.Replace(string(text), "arrival,duration,kind", "at,took,queue", 1)
+	require.NoError(t, os.WriteFile("log.csv", []byte(mapped), 0o644))
+	manifest, err := os.ReadFile("deploy.yaml")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile("both.yaml", []byte(string(manifest)+"---\n"+strings.Replace(string(manifest), "render", "other", 1)), 0o644))
+	out := succeed(t, "advise", "--manifest", "both.yaml", "--select", "deployment/render", "--jobs", "log.csv", "--map", "arrival=at,duration=took,kind=queue",
+		"--today", "crash-only", "--lease", "10m", "--crash", "0s", "--seeds", "2", "--seed", "3")
+	for _, want := range []string{"Today (crash-only)", "lease 10m, heartbeat 3m20s", "seeds 3–4", "assumed lease 10m, heartbeat 3m20s (--lease)"} {
+		assert.Contains(t, out, want)
+	}
+	assert.NotContains(t, out, "crashes every")
+	again(t, out)
+}
+
+func TestAdviseSaysWhenTooFewJobsWereInTheWay(t *testing.T) {
+	args := advisable(t)
+	require.NoError(t, os.WriteFile("jobs.csv", []byte("arrival,duration,kind\n0,1,film\n7200,1,film\n"), 0o644))
+	out := succeed(t, args...)
+	assert.Contains(t, out, "Hardly a job was in the way of a deploy")
+	assert.NotContains(t, out, "If they stopped differently")
+}
+
+func TestALongTraceIsCut(t *testing.T) {
+	advisable(t)
+	report := func(jobs int) *adviceReport {
+		v := advising{input: input{manifest: "deploy.yaml", jobs: "jobs.csv"}, lease: time.Minute, seeds: 5}
+		s, err := v.fromFiles()
+		require.NoError(t, err)
+		r := &adviceReport{scene: s, profile: trace.Profile{Summary: trace.Summary{Jobs: jobs}}}
+		v.fit(r)
+		return r
+	}
+	whole, cut := report(mostJobs/5/16), report(4*mostJobs/5/16)
+	assert.InDelta(t, secondsOf(whole.scene.Duration)/4, secondsOf(cut.scene.Duration), 1)
+	assert.Less(t, len(cut.scene.Deploys.At), len(whole.scene.Deploys.At))
+	assert.LessOrEqual(t, cut.scene.Deploys.At[len(cut.scene.Deploys.At)-1], protocol.Instant(cut.scene.Duration))
+	assert.Contains(t, cut.scene.assumed[len(cut.scene.assumed)-1], "cut the trace after")
+}
+
+func TestAWorkerThatNobodyKillsIsToldToWaitAsLongAsItLikes(t *testing.T) {
+	r := &adviceReport{scene: &scene{Scenario: &model.Scenario{Supervisor: model.Supervisor{Kind: model.Systemd, Grace: protocol.Forever}}}}
+	assert.Equal(t, []string{"worker.Options{Grace: 5 * time.Minute}   // or how long you want to wait: nobody sends SIGKILL"},
+		r.lines(&advice.Change{Key: advice.Policy, Policy: "hybrid"}))
+}
+
+func TestALengthIsWrittenAsGoCode(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		2 * time.Hour: "2 * time.Hour", 90 * time.Minute: "90 * time.Minute", 90 * time.Second: "90 * time.Second",
+		1500 * time.Millisecond: "1500 * time.Millisecond",
+	} {
+		assert.Equal(t, want, goLength(d))
+	}
 }
 
 func TestAdviseForMachines(t *testing.T) {
@@ -73,6 +144,13 @@ func TestAdviseForMachines(t *testing.T) {
 	assert.Equal(t, 5, doc.Seeds)
 	require.NotEmpty(t, doc.Policies.Trials)
 	assert.Equal(t, "helps", doc.Policies.Trials[0].Effect)
+	for _, trial := range doc.Policies.Trials {
+		if trial.Effect == "unclear" {
+			for name, d := range trial.Difference {
+				assert.False(t, d.Clear, name)
+			}
+		}
+	}
 	stall := doc.Policies.Trials[0].Difference["deploy_stall_seconds_mean"]
 	assert.True(t, stall.Clear)
 	assert.Less(t, *stall.Hi, 0.0)
@@ -85,7 +163,20 @@ func TestAdviseForMachines(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{"stage", "change", "effect", "metric", "unit", "mean", "lo", "hi", "difference", "difference_lo", "difference_hi", "clear"}, rows[0])
 	assert.Equal(t, "today", rows[1][0])
+	for _, row := range rows[1:] {
+		if row[9] != "" {
+			assert.LessOrEqual(t, decimal(t, row[9]), decimal(t, row[8]), row)
+			assert.LessOrEqual(t, decimal(t, row[8]), decimal(t, row[10]), row)
+		}
+	}
 	assert.Equal(t, "together", rows[len(rows)-1][0])
+}
+
+func decimal(t *testing.T, text string) float64 {
+	t.Helper()
+	v, err := strconv.ParseFloat(text, 64)
+	require.NoError(t, err)
+	return v
 }
 
 func TestAWorkerThatIsToldItsGraceDrainsToday(t *testing.T) {

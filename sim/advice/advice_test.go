@@ -82,6 +82,7 @@ func TestWhereNothingIsLostNothingIsAdvised(t *testing.T) {
 	a := ask(t, Question{Scenario: s, Today: "hybrid", Jobs: Lengths{P50: 2 * protocol.Second, P90: 2 * protocol.Second, P99: 2 * protocol.Second}, Surges: true, Seeds: 4, First: 1})
 	assert.Nil(t, a.Together)
 	assert.Equal(t, a.Today, a.Policies.Best)
+	require.Len(t, a.Policies.Trials, 2, "what they do already is not tried")
 	for _, trial := range append(a.Policies.Trials, a.Settings.Trials...) {
 		assert.NotEqual(t, Helps, trial.Effect, "%+v", trial.Tried)
 	}
@@ -93,6 +94,26 @@ func TestTooFewJobsInTheWayOfAStopSayNothing(t *testing.T) {
 	a := ask(t, Question{Scenario: s, Today: "crash-only", Jobs: lengths, Seeds: 2, First: 1})
 	assert.True(t, a.Policies.Idle)
 	assert.Nil(t, a.Together)
+}
+
+// Leases and cursors of ours mean nothing to a real queue: where no policy helps, they are tried with hybrid.
+func TestSettingsAreNotTriedOnARealQueue(t *testing.T) {
+	s := fleet()
+	s.Jobs[0].Count = 1
+	a := ask(t, Question{Scenario: s, Today: "asynq", Jobs: lengths, Seeds: 2, First: 1})
+	assert.Equal(t, a.Today, a.Policies.Best)
+	require.Len(t, a.Settings.Base.Changes, 1)
+	assert.Equal(t, "hybrid", a.Settings.Base.Changes[0].Policy)
+}
+
+func TestProgressOnlyGrows(t *testing.T) {
+	last, all := 0, 0
+	ask(t, Question{Scenario: fleet(), Today: "crash-only", Jobs: lengths, Seeds: 2, First: 1, Progress: func(done, total int) {
+		assert.GreaterOrEqual(t, done, last)
+		assert.LessOrEqual(t, done, total)
+		last, all = done, total
+	}})
+	assert.Greater(t, last, all/2)
 }
 
 func TestTheSameQuestionHasTheSameAnswer(t *testing.T) {
