@@ -93,6 +93,7 @@ func TestTooFewJobsInTheWayOfAStopSayNothing(t *testing.T) {
 	s.Jobs[0].Count = 1
 	a := ask(t, Question{Scenario: s, Today: "crash-only", Jobs: lengths, Seeds: 2, First: 1})
 	assert.True(t, a.Policies.Idle)
+	assert.Equal(t, a.Today, a.Policies.Best)
 	assert.Nil(t, a.Together)
 }
 
@@ -179,6 +180,21 @@ func TestWhatIsTried(t *testing.T) {
 	assert.Empty(t, tos(s, Grace, false))
 	s.Supervisor.Kind, s.Supervisor.Rollout = model.Kubernetes, model.Rollout{Strategy: model.RollingUpdate, MaxSurge: model.IntOrPercent{Value: 3}}
 	assert.Equal(t, []string{"100%"}, tos(s, Surge, true), "a quarter is what is")
+	s.Supervisor.Rollout.MaxUnavailable = model.IntOrPercent{Value: 1}
+	assert.Equal(t, []string{"25%", "100%"}, tos(s, Surge, true), "today old workers go before new ones come")
+	s.Fleet.Workers = 1
+	assert.Equal(t, []string{"25%"}, tos(s, Surge, true), "of one worker a quarter is all")
+}
+
+func TestGracesThatAreTried(t *testing.T) {
+	s := fleet()
+	tried := func(p50, p90, p99 protocol.Duration) []protocol.Duration {
+		return graces(s, Lengths{P50: p50, P90: p90, P99: p99})
+	}
+	assert.Equal(t, []protocol.Duration{11 * protocol.Minute}, tried(protocol.Second, 10*protocol.Minute, 30*protocol.Minute),
+		"today's grace does for the short ones, and nobody waits for the long ones")
+	assert.Equal(t, []protocol.Duration{150 * protocol.Second}, tried(2*protocol.Minute, 2*protocol.Minute, 2*protocol.Minute), "each once")
+	assert.Equal(t, protocol.Minute, rounded(10*protocol.Minute), "nobody saves less often")
 }
 
 func TestAChangeIsCarriedOut(t *testing.T) {
@@ -194,7 +210,15 @@ func TestAChangeIsCarriedOut(t *testing.T) {
 	assert.Equal(t, protocol.Minute, changed.Supervisor.Grace)
 	assert.Equal(t, 5*protocol.Second, changed.Jobs[0].Save)
 	assert.Equal(t, 50*protocol.Millisecond, changed.Jobs[0].Declared)
+	assert.Equal(t, 50*protocol.Millisecond, changed.Jobs[0].Checkpoint)
 	assert.Zero(t, s.Jobs[0].Save, "the fleet as it is stays as it is")
+	surge := model.Rollout{MaxSurge: model.IntOrPercent{Value: 100, Percent: true}}
+	(&Change{Key: Surge, Rollout: surge}).on(&changed)
+	assert.Equal(t, surge, changed.Supervisor.Rollout)
+	never := *s
+	never.Queue.Heartbeat = model.NoHeartbeat
+	(&Change{Key: Lease, To: protocol.Minute}).on(&never)
+	assert.EqualValues(t, model.NoHeartbeat, never.Queue.Heartbeat, "what is never renewed is not renewed now")
 	(&Change{Key: Heartbeat, To: protocol.Second}).on(&changed)
 	assert.Equal(t, protocol.Second, changed.Queue.Heartbeat)
 }
