@@ -112,12 +112,15 @@ func (c Config) Validate() error {
 	refuse(c.Retry.Min <= 0 || c.Retry.Max < c.Retry.Min, "retry backoff %v to %v must be positive and rising", c.Retry.Min, c.Retry.Max)
 	refuse(c.RefuseDelay < 0 || c.BusyDelay < 0, "delays of refused jobs %v and busy jobs %v must not be negative", c.RefuseDelay, c.BusyDelay)
 	refuse(c.Reserve < 0, "reserve %v must not be negative", c.Reserve)
+	p := &c.Policy
+	refuse(p.OnStop > IgnoreOnStop || p.LateClaim > RunLateClaimIfShort || p.Deadline > DeadlineFromConstant || p.AtDeadline > DieAtDeadline || p.Estimates > Adaptive,
+		"policy %+v has a choice that does not exist; take the constants of this package", *p)
 	if c.Policy.Deadline == DeadlineFromBudget && c.Policy.OnStop != DieOnStop && c.Policy.OnStop != IgnoreOnStop {
 		refuse(c.Grace <= 0, "grace is not known; give what the supervisor allows between SIGTERM and SIGKILL")
 		refuse(c.Grace > 0 && c.Reserve >= c.Grace, "grace %v must exceed reserve %v; raise grace or lower reserve", c.Grace, c.Reserve)
 		for k, kind := range c.Kinds {
 			need := c.Closing(kind)
-			refuse(c.Grace > c.Reserve && need > c.Grace, "kind %d needs gap %v + undo %v + reserve %v = %v, more than grace %v; check for cancellation more often or raise grace",
+			refuse(c.Grace > c.Reserve && need > c.Grace, "kind %d needs gap %v + undo %v + reserve %v = %v, more than grace %v; check for cancellation more often, undo faster, or raise grace",
 				k, kind.Gap, kind.Undo, c.Reserve, need, c.Grace)
 		}
 	}

@@ -33,7 +33,7 @@ func TestValidate(t *testing.T) {
 	}{
 		{"no grace", func(c *Config) { c.Grace = 0 }, "grace is not known; give what the supervisor allows between SIGTERM and SIGKILL"},
 		{"reserve eats the grace", func(c *Config) { c.Grace, c.Reserve = 5*Second, 8*Second }, "grace 5s must exceed reserve 8s; raise grace or lower reserve"},
-		{"a kind does not fit", func(c *Config) { c.Kinds[0].Gap, c.Kinds[0].Undo = 20*Second, 10*Second }, "kind 0 needs gap 20s + undo 10s + reserve 5s = 35s, more than grace 30s; check for cancellation more often or raise grace"},
+		{"a kind does not fit", func(c *Config) { c.Kinds[0].Gap, c.Kinds[0].Undo = 20*Second, 10*Second }, "kind 0 needs gap 20s + undo 10s + reserve 5s = 35s, more than grace 30s; check for cancellation more often, undo faster, or raise grace"},
 		{"a kind never fits", func(c *Config) { c.Kinds[0].Gap, c.Kinds[0].Undo = Forever-1, Forever-1 }, "= forever, more than grace 30s"},
 		{"heartbeat as long as the lease", func(c *Config) { c.Heartbeat = c.Lease }, "heartbeat 5m0s must be shorter than lease 5m0s; a third of the lease survives one lost renewal"},
 		{"no lease would be trusted", func(c *Config) { c.Lease, c.Heartbeat, c.Margin, c.DriftPPM = 10*Second, Second, 6*Second, 400_000 }, "margin 6s must be within lease 10s less a drift of 400000 ppm"},
@@ -47,6 +47,11 @@ func TestValidate(t *testing.T) {
 		{"retry is zero", func(c *Config) { c.Retry = Backoff{} }, "retry backoff 0s to 0s must be positive and rising"},
 		{"reserve", func(c *Config) { c.Reserve = -Second }, "reserve -1s must not be negative"},
 		{"delays", func(c *Config) { c.BusyDelay = -Second }, "delays of refused jobs 5s and busy jobs -1s must not be negative"},
+		{"policy", func(c *Config) { c.Policy.OnStop = 4 }, "policy {OnStop:4 LateClaim:0 Deadline:0 Constant:0s AtDeadline:0 Estimates:0} has a choice that does not exist"},
+		{"late claims", func(c *Config) { c.Policy.LateClaim = 3 }, "LateClaim:3"},
+		{"deadline", func(c *Config) { c.Policy.Deadline = 3 }, "Deadline:3"},
+		{"at the deadline", func(c *Config) { c.Policy.AtDeadline = 2 }, "AtDeadline:2"},
+		{"estimates", func(c *Config) { c.Policy.Estimates = 2 }, "Estimates:2"},
 		{"constant", func(c *Config) { c.Policy.Deadline = DeadlineFromConstant }, "the constant deadline 0s must be positive"},
 		{"kind", func(c *Config) { c.Kinds[0].Timeout = -Second }, "kind 0: gap 1s, undo 1s and timeout -1s must not be negative"},
 	} {

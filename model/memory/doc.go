@@ -6,7 +6,7 @@
 //	broker := memory.New(memory.Config{Lease: 30 * time.Second})
 //	defer broker.Close()
 //	job := broker.Enqueue("default", "render", 1, []byte("film 7"))
-//	w, err := worker.New(broker, mux, worker.Options{Lease: 30 * time.Second, Grace: time.Minute})
+//	w, err := worker.New(broker, mux, worker.Options{Grace: time.Minute})
 //	...
 //	row, _ := broker.Job(job)
 //

@@ -260,3 +260,15 @@ func TestManyMayCallAtOnce(t *testing.T) {
 	}
 	require.NoError(t, b.Close())
 }
+
+// A worker that trusts another lease than it has runs jobs twice, on this broker as on any.
+func TestAWorkerIsToldTheLease(t *testing.T) {
+	b := memory.New(memory.Config{Lease: 30 * time.Second})
+	defer b.Close()
+	mux := worker.NewMux()
+	mux.Handle("job", func(context.Context, *worker.Job) error { return nil })
+	_, err := worker.New(b, mux, worker.Options{Grace: time.Minute, Lease: time.Minute})
+	require.ErrorContains(t, err, "lease 1m0s is not what the broker grants, 30s")
+	_, err = worker.New(b, mux, worker.Options{Grace: time.Minute, Heartbeat: 40 * time.Second})
+	require.ErrorContains(t, err, "heartbeat 40s must be shorter than lease 30s")
+}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
@@ -151,8 +152,10 @@ func (b *Broker) about(e protocol.Effect, cursor []byte) protocol.Code {
 	return b.flush(j.queue)[0].Code
 }
 
-// Capabilities is worker.Broker's: this one can do everything.
-func (b *Broker) Capabilities() worker.Capabilities { return worker.Capabilities{} }
+// Capabilities is worker.Broker's: this one can do everything, and knows its lease.
+func (b *Broker) Capabilities() worker.Capabilities {
+	return worker.Capabilities{Lease: time.Duration(b.cfg.Lease)}
+}
 
 // OnReconnect is worker.Reconnector's: the way is there again when Fail ends and after a failover.
 func (b *Broker) OnReconnect(heard func()) (forget func()) {
