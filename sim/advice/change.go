@@ -146,7 +146,6 @@ func even(d protocol.Duration) protocol.Duration {
 
 // rounded rounds down to one, two or five of a unit that people write, at most a minute.
 func rounded(d protocol.Duration) protocol.Duration {
-	d = min(d, protocol.Minute)
 	for _, nice := range []protocol.Duration{60, 30, 20, 10, 5, 2, 1} {
 		if d >= nice*protocol.Second {
 			return nice * protocol.Second
