@@ -22,8 +22,9 @@ var shared struct {
 	used   atomic.Int64
 }
 
-// TestMain ends the server that tests share.
+// TestMain is a worker where the binary was started as one, and ends the server that tests share.
 func TestMain(m *testing.M) {
+	mainOfBuild()
 	code := m.Run()
 	if shared.server != nil {
 		if err := shared.server.Close(); err != nil {
