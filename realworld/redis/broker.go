@@ -57,9 +57,9 @@ func Open(ctx context.Context, options Options) (*Broker, error) {
 	if err != nil {
 		return nil, err
 	}
-	clientOption, err := rueidis.ParseURL(opt.URL)
+	clientOption, err := parseURL(opt.URL)
 	if err != nil {
-		return nil, fmt.Errorf("redis: URL: %w", err)
+		return nil, err
 	}
 	// Every call is one attempt: retries are the protocol's. Nothing is read twice, so a
 	// client's cache has nothing to do.
@@ -79,12 +79,12 @@ func Open(ctx context.Context, options Options) (*Broker, error) {
 	b.watch(&clientOption)
 	if b.client, err = rueidis.NewClient(clientOption); err != nil {
 		b.way.close()
-		return nil, fmt.Errorf("redis: %w", err)
+		return nil, withRemedy(fmt.Errorf("redis: %w", err))
 	}
 	for _, q := range opt.Queues {
 		if err := b.openQueue(ctx, q); err != nil {
 			b.Close()
-			return nil, err
+			return nil, withRemedy(err)
 		}
 	}
 	b.scripts = newScripts(opt.clock, b.stored)
