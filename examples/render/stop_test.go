@@ -141,19 +141,23 @@ func TestOddHandlers(t *testing.T) {
 	}
 }
 
-// A process that is stopped for longer than its lease knows it when it wakes, before it does
-// anything else; what it has to say about the job counts no more.
+// A process that is stopped for longer than its lease knows it when it wakes, though Redis does not
+// answer it; what it has to say about the job counts no more.
 func TestSIGSTOPPastTheLease(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, 2*time.Second)
 	job := w.add("patient")[0]
+	between := w.throughProxy()
 	a := w.start("a", 1)
 	a.expect("started")
 	a.signal(syscall.SIGSTOP)
+	w.proxy = nil
 	b := w.start("b", 1)
 	b.expect("started")
+	between.Hush()
 	a.signal(syscall.SIGCONT)
 	assert.Contains(t, a.expect("cancelled"), "the lease is lost")
+	between.Speak()
 	assert.Equal(t, redis.Claimed, w.job(job).State, "by the other worker")
 
 	w.proceed()
