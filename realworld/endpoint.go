@@ -188,6 +188,17 @@ func (e *Endpoint) notice(rw http.ResponseWriter, r *http.Request) bool {
 
 // killAtOf is the zero time when the request does not say when SIGKILL comes.
 func killAtOf(r *http.Request) (time.Time, error) {
+	if err := r.ParseForm(); err != nil {
+		return time.Time{}, fmt.Errorf("the query %q cannot be read: %w", r.URL.RawQuery, err)
+	}
+	for name, values := range r.Form {
+		switch {
+		case name != "kill_after" && name != "kill_at":
+			return time.Time{}, fmt.Errorf("%q is not known; write kill_after=30s or kill_at=2026-01-02T15:04:05Z", name)
+		case len(values) > 1 || values[0] == "":
+			return time.Time{}, fmt.Errorf("%s is given as %q; give it once, with its value", name, values)
+		}
+	}
 	after, at := r.FormValue("kill_after"), r.FormValue("kill_at")
 	switch {
 	case after != "" && at != "":

@@ -2,6 +2,7 @@ package realworld_test
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -82,11 +83,17 @@ func TestWhatAnEndpointUnderstands(t *testing.T) {
 		"/drain?kill_after=soon":                            "write for example 30s",
 		"/drain?kill_after=-3s":                             "write for example 30s",
 		"/drain?kill_at=noon":                               "write for example 2026-01-02T15:04:05Z",
+		"/drain?kill_afer=3s":                               `"kill_afer" is not known; write kill_after=30s`,
+		"/drain?kill_after=":                                "give it once, with its value",
+		"/drain?kill_after=3s&kill_after=5s":                "give it once, with its value",
+		"/drain?kill_after=3s;kill_at=now":                  "cannot be read",
 		"/drain?kill_after=3s&kill_at=2026-01-02T15:04:05Z": "give one of them",
 	} {
 		status, body = do("POST", path)
 		assert.Equal(t, http.StatusBadRequest, status, path)
-		assert.Contains(t, body, says)
+		var said struct{ Error string }
+		require.NoError(t, json.Unmarshal([]byte(body), &said), body)
+		assert.Contains(t, said.Error, says)
 	}
 	status, _ = do("POST", "/drain")
 	assert.Equal(t, http.StatusAccepted, status)
