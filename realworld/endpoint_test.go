@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -37,6 +38,8 @@ func TestOrdersAreTakenFromThisHostOnly(t *testing.T) {
 		_, err := realworld.Listen(address, resting{}, stops, realworld.EndpointOptions{})
 		assert.ErrorContains(t, err, "write for example unix:/run/render/0.sock", address)
 	}
+	_, err := realworld.Listen("unix:"+filepath.Join(t.TempDir(), strings.Repeat("s", 120)), resting{}, stops, realworld.EndpointOptions{})
+	assert.ErrorContains(t, err, "more than systems take for the path of a socket")
 	for _, address := range []string{"127.0.0.1:0", "localhost:0"} {
 		e, err := realworld.Listen(address, resting{}, stops, realworld.EndpointOptions{})
 		require.NoError(t, err)

@@ -54,6 +54,9 @@ func listenUnix(path string) (net.Listener, error) {
 		}
 		l, err = net.Listen("unix", path)
 	}
+	if errors.Is(err, syscall.EINVAL) {
+		return nil, fmt.Errorf("realworld: %s has %d bytes, more than systems take for the path of a socket (some 100); give a shorter one", path, len(path))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("realworld: %w", err)
 	}
