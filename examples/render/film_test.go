@@ -90,7 +90,7 @@ func TestProgressIsReadBack(t *testing.T) {
 }
 
 func TestBadUsageIsStatus2(t *testing.T) {
-	for _, args := range [][]string{{"-x"}, {"foo"}, {"enqueue"}, {"enqueue", "a/b"}, {"look", "at"}} {
+	for _, args := range [][]string{{"-x"}, {"foo"}, {"enqueue"}, {"enqueue", "a/b"}, {"look", "at"}, {"-seat", "a/b"}, {"look", "-seat", ""}, {"-slots", "0"}} {
 		assert.Equal(t, 2, run(args), args)
 	}
 	assert.Equal(t, 0, run([]string{"-h"}))

@@ -18,6 +18,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/quiesce/quiesce/realworld"
@@ -123,6 +124,10 @@ func parse(command string, args []string) (config, []string, error) {
 		return c, nil, err
 	case err != nil:
 		return c, nil, fmt.Errorf("%w: %w; %s -h lists what there is", errUsage, err, name)
+	case c.seat == "" || strings.ContainsAny(c.seat, `/\`):
+		return c, nil, fmt.Errorf("%w: -seat %q names files; write a name without slashes, such as 0", errUsage, c.seat)
+	case command == "work" && c.slots < 1:
+		return c, nil, fmt.Errorf("%w: with -slots %d no job would be run; write 1 or more", errUsage, c.slots)
 	case command != "enqueue" && f.NArg() > 0:
 		return c, nil, fmt.Errorf("%w: %s takes flags only, and there is %q", errUsage, name, f.Arg(0))
 	}
