@@ -113,9 +113,9 @@ func measuredOf(t *fleet.Times) []measured {
 	}
 	all := []measured{
 		summary("latency", "one way to the broker: half of a settlement's round trip", half),
-		summary("start", "from the creation of a process until it claims, the scenario's own start left out", t.Start),
+		summary("start", "from a process's creation until it claims, less fleet.start", t.Start),
 		summary("exit", "from the decision to exit until the process is gone", t.Exit),
-		summary("hand_off", "from a release until the next worker hears of the job, the wait for a slot included", t.HandOff),
+		summary("hand_off", "from a release to the next worker, its wait for a slot included", t.HandOff),
 		summary("overrun", "what an execution takes beyond its work", t.Overrun),
 	}
 	if m := &all[0]; m.n > 0 {

@@ -74,6 +74,9 @@ func TestACalibrationAsTableAndCSV(t *testing.T) {
 	for _, want := range []string{"mine under hybrid, 2 runs with real processes at 10 times its speed", "latency               525µs   550µs  100  one way", "exit                      –       –    0", "something came 1s late"} {
 		assert.Contains(t, table.String(), want)
 	}
+	for line := range strings.Lines(table.String()) {
+		assert.LessOrEqual(t, width(strings.TrimSuffix(line, "\n")), pageWidth, line)
+	}
 	require.NoError(t, r.writeCSV(&csv))
 	assert.Contains(t, csv.String(), "latency,100,0.000525,0.00055,\"latency: {p50: 525µs, p99: 550µs} # in network, in faults\"\n")
 	assert.Contains(t, csv.String(), "exit,0,,,\n")
