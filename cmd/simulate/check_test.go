@@ -25,7 +25,7 @@ func TestCheckSaysWhatIsWrongAndWhatToWrite(t *testing.T) {
 func TestCheckIsQuietAboutWhatWorks(t *testing.T) {
 	const example = "../../examples/render/deploy"
 	out := succeed(t, "check", example)
-	assert.Contains(t, out, "4 workloads in 3 files: 1 note")
+	assert.Contains(t, out, "4 workloads in 3 files: nothing found")
 	assert.Empty(t, succeed(t, "check", example, "--quiet"))
 	loud := invoke(t.Context(), "check", deployed)
 	quiet := invoke(t.Context(), "check", deployed, "--quiet")
