@@ -20,7 +20,7 @@ var rules = [...]Rule{
 	7:  {7, "Undo before release", "undoThen, endUndo, restrictUndo"},
 	8:  {8, "A claim is never settled before its handler has returned", "onHandlerReturned, runsHere"},
 	9:  {9, "Heartbeats outlive handlers", "keepsAlive, renewable"},
-	10: {10, "A worker distrusts its lease", "trustFrom, loseTrust, onReconnected"},
+	10: {10, "A worker distrusts its lease", "trustFrom, distrusts, loseTrust, onReconnected"},
 	11: {11, "Settling is retried until it is answered or settleBy has come", "settleAgain"},
 	13: {13, "Stops have several sources, and only the repeat of an OS signal escalates", "countSignal, onStopAgain"},
 	14: {14, "Refuse what you do not understand", "understands"},
