@@ -60,25 +60,31 @@ func (w *Worker) startClaim(e protocol.Effect) {
 	if cancel := w.claims[e.Queue]; cancel != nil {
 		cancel()
 	}
-	ctx, cancel := w.limited(w.cfg.Park + w.cfg.Reply)
-	w.claims[e.Queue] = cancel
 	req := ClaimRequest{
 		Incarnation: w.machine.Incarnation(), Queue: w.opt.Queues[e.Queue], Seq: e.Seq, Want: int(e.Want),
 		Park: duration(w.cfg.Park), Kinds: w.mux.versions,
 	}
-	call := func() {
-		defer cancel()
-		answer, err := attempt(func() (ClaimAnswer, error) { return w.broker.Claim(ctx, req) })
-		if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-			return // replaced or withdrawn: its answer does not count any more
-		}
-		w.postClaim(e, answer, err)
-	}
 	if w.poster != nil {
-		w.outbox.claims = append(w.outbox.claims, call)
+		ctx, cancel := context.WithCancel(w.calls) // at the machine's own deadline at the latest
+		w.claims[e.Queue] = cancel
+		w.outbox.claims = append(w.outbox.claims, claimCall{ctx, cancel, req, e})
 		return
 	}
-	w.crew.Go(call)
+	ctx, cancel := w.limited(w.cfg.Park + w.cfg.Reply)
+	w.claims[e.Queue] = cancel
+	w.crew.Go(func() {
+		defer cancel()
+		answer, err := attempt(func() (ClaimAnswer, error) { return w.broker.Claim(ctx, req) })
+		w.claimed(ctx, e, answer, err)
+	})
+}
+
+// claimed takes in how a claim request came back.
+func (w *Worker) claimed(ctx context.Context, e protocol.Effect, answer ClaimAnswer, err error) {
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		return // replaced or withdrawn: its answer does not count any more
+	}
+	w.postClaim(e, answer, err)
 }
 
 // postClaim hands a claim answer to the machine: what was granted, then the end of it.

@@ -1,13 +1,25 @@
 package worker
 
-import "github.com/quiesce/quiesce/protocol"
+import (
+	"context"
+
+	"github.com/quiesce/quiesce/protocol"
+)
 
 // outbox is what the steps since the mailbox was last empty have for a Poster: settlements, and
 // the claim requests that go after them.
 type outbox struct {
 	settlements []Settlement
 	effects     []protocol.Effect // which they are of
-	claims      []func()
+	claims      []claimCall
+}
+
+// claimCall is a claim request that waits to be sent.
+type claimCall struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	req    ClaimRequest
+	effect protocol.Effect // which it is of
 }
 
 // settle sends a settlement, with others.
@@ -30,16 +42,18 @@ func (w *Worker) sendOutbox() {
 	if n := len(w.outbox.settlements); n > 0 {
 		settlements, effects := w.outbox.settlements, w.outbox.effects
 		w.outbox.settlements, w.outbox.effects = make([]Settlement, 0, n), make([]protocol.Effect, 0, n)
-		ctx, cancel := w.limited(w.cfg.Reply)
-		w.poster.Post(ctx, settlements, func(codes []protocol.Code, err error) {
-			cancel()
+		w.poster.Post(w.calls, settlements, func(codes []protocol.Code, err error) {
 			codes, err = w.checked(codes, err, n, "settle")
 			w.postSettled(effects, codes, err)
 		})
 	}
-	for i, call := range w.outbox.claims {
-		w.crew.Go(call)
-		w.outbox.claims[i] = nil
+	for i := range w.outbox.claims {
+		c := w.outbox.claims[i]
+		w.poster.PostClaim(c.ctx, c.req, func(answer ClaimAnswer, err error) {
+			w.claimed(c.ctx, c.effect, answer, err)
+			c.cancel()
+		})
+		w.outbox.claims[i] = claimCall{}
 	}
 	w.outbox.claims = w.outbox.claims[:0]
 }

@@ -60,16 +60,19 @@ type Broker interface {
 	Capabilities() Capabilities
 }
 
-// Poster is a Broker to which settlements can be handed without waiting for their answer. A
-// worker hands over what has gathered and then claims, so that both can travel together; and
-// it claims for the slots that settle already, which saves a round trip per job.
+// Poster is a Broker to which settlements and claim requests can be handed without waiting for
+// their answers. A worker hands over what has gathered and then claims, so that both travel
+// together; and it claims for the slots that settle already, which saves a round trip per job.
+//
+// answered is called once, from another goroutine: with what the method without Post would
+// return. When ctx is done that may be late, or never: a worker that waits has its own deadlines.
 type Poster interface {
 	Broker
-	// Post is Settle that returns at once. answered is called once, from another goroutine,
-	// with what Settle would return: soon after ctx is done at the latest. A Claim that is
-	// called after Post has returned is carried out after these settlements, and is not
-	// answered before answered has come back.
+	// Post is Settle that returns at once.
 	Post(ctx context.Context, settlements []Settlement, answered func([]protocol.Code, error))
+	// PostClaim is Claim that returns at once. What was posted before it is carried out before
+	// it, and answered has come back with it before the claim is answered.
+	PostClaim(ctx context.Context, req ClaimRequest, answered func(ClaimAnswer, error))
 }
 
 // Reconnector is a Broker that knows when the way to it was gone and is there again. What answers

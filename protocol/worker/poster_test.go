@@ -53,14 +53,20 @@ func (p *posting) Settle(context.Context, []Settlement) ([]protocol.Code, error)
 	panic("what can be posted is posted")
 }
 
-func (p *posting) Claim(ctx context.Context, req ClaimRequest) (ClaimAnswer, error) {
+func (p *posting) Claim(context.Context, ClaimRequest) (ClaimAnswer, error) {
+	panic("what can be posted is posted")
+}
+
+func (p *posting) PostClaim(ctx context.Context, req ClaimRequest, answered func(ClaimAnswer, error)) {
 	p.mu.Lock()
 	before := p.last
 	p.mu.Unlock()
-	if before != nil {
-		<-before
-	}
-	return p.Broker.Claim(ctx, req)
+	go func() {
+		if before != nil {
+			<-before
+		}
+		answered(p.Broker.Claim(ctx, req))
+	}()
 }
 
 // post puts the broker a round trip away.

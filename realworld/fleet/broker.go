@@ -18,8 +18,17 @@ type paced struct {
 func (b paced) Claim(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
 	req.Park = shortened(req.Park, b.speed)
 	answer, err := b.Poster.Claim(ctx, req)
+	return b.stretched(answer), err
+}
+
+func (b paced) PostClaim(ctx context.Context, req worker.ClaimRequest, answered func(worker.ClaimAnswer, error)) {
+	req.Park = shortened(req.Park, b.speed)
+	b.Poster.PostClaim(ctx, req, func(answer worker.ClaimAnswer, err error) { answered(b.stretched(answer), err) })
+}
+
+func (b paced) stretched(answer worker.ClaimAnswer) worker.ClaimAnswer {
 	answer.Parked = time.Duration(float64(answer.Parked) * b.speed)
-	return answer, err
+	return answer
 }
 
 // Capabilities leave out the lease: the fleet gives it to both sides, in the time of each.

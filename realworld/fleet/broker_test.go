@@ -23,6 +23,10 @@ func (h *heard) Claim(_ context.Context, req worker.ClaimRequest) (worker.ClaimA
 	return worker.ClaimAnswer{Parked: req.Park}, nil
 }
 
+func (h *heard) PostClaim(ctx context.Context, req worker.ClaimRequest, answered func(worker.ClaimAnswer, error)) {
+	answered(h.Claim(ctx, req))
+}
+
 func (h *heard) Settle(_ context.Context, s []worker.Settlement) ([]protocol.Code, error) {
 	h.waits = append(h.waits, s[0].Delay)
 	return nil, nil
@@ -39,10 +43,14 @@ func TestTheBrokerWaitsInRealTime(t *testing.T) {
 	answer, err := b.Claim(t.Context(), worker.ClaimRequest{Park: 20 * time.Second})
 	require.NoError(t, err)
 	assert.Equal(t, 20*time.Second, answer.Parked)
+	b.PostClaim(t.Context(), worker.ClaimRequest{Park: 30 * time.Second}, func(answer worker.ClaimAnswer, err error) {
+		assert.NoError(t, err)
+		assert.Equal(t, 30*time.Second, answer.Parked)
+	})
 	late := []worker.Settlement{{Delay: 5 * time.Second}}
 	_, err = b.Settle(t.Context(), late)
 	require.NoError(t, err)
 	b.Post(t.Context(), late, func(_ []protocol.Code, err error) { assert.NoError(t, err) })
-	assert.Equal(t, []time.Duration{2 * time.Second, 500 * time.Millisecond, 500 * time.Millisecond}, h.waits)
+	assert.Equal(t, []time.Duration{2 * time.Second, 3 * time.Second, 500 * time.Millisecond, 500 * time.Millisecond}, h.waits)
 	assert.Equal(t, 5*time.Second, late[0].Delay, "the worker's own")
 }

@@ -106,6 +106,13 @@ func (p *partition) owe(incarnation, seq uint64) {
 	a.owed[incarnation] = max(a.owed[incarnation], seq)
 }
 
+func (p *partition) owes(incarnation uint64) bool {
+	p.absence.mu.Lock()
+	defer p.absence.mu.Unlock()
+	_, owes := p.absence.owed[incarnation]
+	return owes
+}
+
 // repay withdraws what an incarnation owes from requests before a number.
 func (p *partition) repay(ctx context.Context, incarnation, before uint64) error {
 	a := &p.absence

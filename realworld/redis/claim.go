@@ -20,13 +20,9 @@ import (
 // Claim asks every partition of the queue in turn, beginning with another one each time. A
 // request that waits is woken when there is something to have.
 func (b *Broker) Claim(ctx context.Context, req worker.ClaimRequest) (worker.ClaimAnswer, error) {
-	q, err := b.Queue(req.Queue)
+	c, err := b.newClaiming(req)
 	if err != nil {
 		return worker.ClaimAnswer{}, err
-	}
-	c := &claiming{
-		queue: q, req: req, kinds: kindList(req.Kinds), want: min(req.Want, batchLimit),
-		left: q.rotated(int(b.rotator.Add(1))),
 	}
 	b.count(1)
 	defer b.count(-1)
@@ -37,6 +33,67 @@ func (b *Broker) Claim(ctx context.Context, req worker.ClaimRequest) (worker.Cla
 	}
 	return answer, err
 }
+
+// newClaiming begins a claim request.
+func (b *Broker) newClaiming(req worker.ClaimRequest) (*claiming, error) {
+	q, err := b.Queue(req.Queue)
+	if err != nil {
+		return nil, err
+	}
+	return &claiming{
+		queue: q, req: req, kinds: kindList(req.Kinds), want: min(req.Want, batchLimit), left: q.rotated(int(b.rotator.Add(1))),
+	}, nil
+}
+
+// PostClaim is worker.Poster's. What the first partition has is answered by the goroutine that
+// reads its answer; one of its own is only for what is to be done beyond that.
+func (b *Broker) PostClaim(ctx context.Context, req worker.ClaimRequest, answered func(worker.ClaimAnswer, error)) {
+	c, err := b.newClaiming(req)
+	if err != nil || ctx.Err() != nil || !c.begins() {
+		b.crew.Go(func() { answered(b.Claim(ctx, req)) })
+		return
+	}
+	b.count(1)
+	p := c.left[0]
+	c.left = c.left[1:]
+	call := c.call("0")
+	call.answered = func(err error) {
+		if err == nil && call.answer.status == "ok" && c.isAll(len(call.answer.ids)) {
+			if err = c.take(p, &call.answer); err == nil {
+				b.poke(req.Incarnation, req.Queue, req.Seq-1) // as goOn does
+				b.count(-1)
+				answered(c.answer, nil)
+				return
+			}
+		}
+		b.crew.Go(func() {
+			defer b.count(-1)
+			if err == nil {
+				err = c.heed(ctx, p, call)
+			}
+			if err = c.without(ctx, p, err); err != nil {
+				answered(worker.ClaimAnswer{}, err)
+				return
+			}
+			answered(c.goOn(ctx, "0"))
+		})
+	}
+	p.lane.claim(call)
+}
+
+// begins reports whether the first partition can be asked at once, and notes what a run of the
+// request would.
+func (c *claiming) begins() bool {
+	b, p := c.queue.broker, c.left[0]
+	if p.gone() || p.owes(c.req.Incarnation) || len(b.earlier()) > 0 {
+		return false
+	}
+	c.comebacks = c.queue.seen()
+	return true
+}
+
+// isAll reports whether nobody else is to be asked after so many grants.
+func (c *claiming) isAll(grants int) bool { return len(c.left) == 0 || grants >= max(c.want, 1) }
 
 func (b *Broker) count(n int) {
 	b.mu.Lock()
@@ -69,9 +126,13 @@ type waiting struct {
 }
 
 func (c *claiming) run(ctx context.Context) (worker.ClaimAnswer, error) {
-	hops := "0"
+	c.comebacks = c.queue.seen()
+	return c.goOn(ctx, "0")
+}
+
+// goOn asks those that are left, and all again when it was woken.
+func (c *claiming) goOn(ctx context.Context, hops string) (worker.ClaimAnswer, error) {
 	for {
-		c.comebacks = c.queue.seen()
 		for len(c.left) > 0 && len(c.answer.Grants) < max(c.want, 1) {
 			p := c.left[0]
 			c.left = c.left[1:]
@@ -118,6 +179,7 @@ func (c *claiming) run(ctx context.Context) (worker.ClaimAnswer, error) {
 		}
 		clear(c.away)
 		c.waits, c.refused = c.waits[:0], 0
+		c.comebacks = c.queue.seen()
 	}
 }
 
@@ -132,25 +194,32 @@ var errAway = errors.New("it did not answer before")
 
 // askIfThere asks a partition, and leaves it out if it does not answer and is not the only one.
 func (c *claiming) askIfThere(ctx context.Context, p *partition, hops string) error {
-	err := errAway
-	if !p.isAway() {
-		err = p.repay(ctx, c.req.Incarnation, c.req.Seq)
-		if err == nil {
-			err = c.ask(ctx, p, hops)
-		}
-		switch {
-		case err == nil:
-			return nil
-		case ctx.Err() != nil || len(c.queue.partitions) == 1 || errors.Is(err, worker.ErrRefused):
-			return err
-		}
-		p.misses(err)
+	if p.isAway() {
+		c.leaveOut(p, errAway)
+		return nil
 	}
+	err := p.repay(ctx, c.req.Incarnation, c.req.Seq)
+	if err == nil {
+		err = c.ask(ctx, p, hops)
+	}
+	return c.without(ctx, p, err)
+}
+
+// without goes on without a partition if asking it failed and it is not the only one.
+func (c *claiming) without(ctx context.Context, p *partition, err error) error {
+	if err == nil || ctx.Err() != nil || len(c.queue.partitions) == 1 || errors.Is(err, worker.ErrRefused) {
+		return err
+	}
+	p.misses(err)
+	c.leaveOut(p, err)
+	return nil
+}
+
+func (c *claiming) leaveOut(p *partition, err error) {
 	if c.away == nil {
 		c.away = map[*partition]error{}
 	}
 	c.away[p] = err
-	return nil
 }
 
 // owe has what may have been granted where the answer did not come go back: the request is over.
@@ -162,33 +231,42 @@ func (c *claiming) owe() {
 	}
 }
 
-// ask makes one request to one partition.
-func (c *claiming) ask(ctx context.Context, p *partition, hops string) error {
+// call makes the request to one partition.
+func (c *claiming) call(hops string) *claimCall {
 	park := c.req.Park
 	if len(c.answer.Grants) > 0 {
 		park = 0
 	}
-	call := claimCall{kinds: c.kinds, args: [5]string{
+	return &claimCall{kinds: c.kinds, args: [5]string{
 		strconv.FormatUint(c.req.Incarnation, 10), strconv.FormatUint(c.req.Seq, 10),
 		strconv.Itoa(max(c.want-len(c.answer.Grants), 0)), micros(park), hops,
 	}}
-	for again := range 2 {
-		if err := p.lane.claim(ctx, &call); err != nil {
-			return err
-		}
-		if call.answer.status != "unknown" || again > 0 {
-			break
-		}
+}
+
+// ask makes one request to one partition.
+func (c *claiming) ask(ctx context.Context, p *partition, hops string) error {
+	call := c.call(hops)
+	if err := p.lane.ask(ctx, call); err != nil {
+		return err
+	}
+	return c.heed(ctx, p, call)
+}
+
+// heed does what a partition's answer says.
+func (c *claiming) heed(ctx context.Context, p *partition, call *claimCall) error {
+	if call.answer.status == "unknown" {
 		// The partition has forgotten this life, or never knew it.
 		if known, err := p.introduce(ctx, c.req.Incarnation); err != nil || !known {
 			c.refused++
 			return err
 		}
+		if err := p.lane.ask(ctx, call); err != nil {
+			return err
+		}
 	}
 	switch a := &call.answer; a.status {
 	case "ok":
-		c.answer.Parked = max(c.answer.Parked, a.parked)
-		return c.add(p, a)
+		return c.take(p, a)
 	case "wait":
 		c.waits = append(c.waits, waiting{p, a.sleep, a.newer})
 	default:
@@ -201,14 +279,15 @@ func (c *claiming) ask(ctx context.Context, p *partition, hops string) error {
 func (c *claiming) unwait(ctx context.Context) {
 	for _, w := range c.waits {
 		call := claimCall{args: [5]string{strconv.FormatUint(c.req.Incarnation, 10), strconv.FormatUint(c.req.Seq, 10), "0", "0", "0"}}
-		if err := w.lane.claim(ctx, &call); err != nil {
+		if err := w.lane.ask(ctx, &call); err != nil {
 			w.queue.broker.opt.Logger.Debug("a claim request is left waiting at a partition", "queue", c.req.Queue, "partition", w.number, "error", err)
 		}
 	}
 }
 
-// add reads grants: what all have in common, then what those have that were claimed before.
-func (c *claiming) add(p *partition, a *turnAnswer) error {
+// take reads grants: what all have in common, then what those have that were claimed before.
+func (c *claiming) take(p *partition, a *turnAnswer) error {
+	c.answer.Parked = max(c.answer.Parked, a.parked)
 	from := len(c.answer.Grants)
 	c.answer.Grants = slices.Grow(c.answer.Grants, len(a.ids))
 	for i := range a.ids {

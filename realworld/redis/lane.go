@@ -23,8 +23,9 @@ type lane struct {
 	mu       sync.Mutex
 	settles  []*settleCall
 	claims   []*claimCall
-	out      int // calls that are out
-	settling int // those of them that carry settlements
+	out      int  // calls that are out
+	settling int  // those of them that carry settlements
+	starting bool // a flight has begun and not loaded yet: it takes what comes until then
 }
 
 // callsOut is how many calls of a lane may be out at once.
@@ -39,9 +40,9 @@ type settleCall struct {
 type claimCall struct {
 	args [5]string // member, seq, want, park, hops
 	// kinds is what the worker understands.
-	kinds  string
-	answer turnAnswer
-	done   chan error // of one
+	kinds    string
+	answer   turnAnswer
+	answered func(error) // is called once
 }
 
 // turnAnswer is what a claim in a turn is answered.
@@ -62,13 +63,19 @@ func (l *lane) post(c *settleCall) {
 	l.start()
 }
 
-func (l *lane) claim(ctx context.Context, c *claimCall) error {
-	c.done = make(chan error, 1)
+func (l *lane) claim(c *claimCall) {
 	l.mu.Lock()
 	l.claims = append(l.claims, c)
 	l.start()
+}
+
+// ask is claim that waits for the answer.
+func (l *lane) ask(ctx context.Context, c *claimCall) error {
+	done := make(chan error, 1)
+	c.answered = func(err error) { done <- err }
+	l.claim(c)
 	select {
-	case err := <-c.done:
+	case err := <-done:
 		return err
 	case <-ctx.Done():
 		return fmt.Errorf("redis: claim: %w", ctx.Err())
@@ -77,9 +84,10 @@ func (l *lane) claim(ctx context.Context, c *claimCall) error {
 
 // start is called with l.mu held and gives it back.
 func (l *lane) start() {
-	fly := l.out < callsOut
+	fly := l.out < callsOut && !l.starting
 	if fly {
 		l.out++
+		l.starting = true
 	}
 	l.mu.Unlock()
 	if fly {
@@ -125,6 +133,7 @@ type turnCall struct {
 func (l *lane) load(call *turnCall) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.starting = false
 	call.settles, call.claim = call.settles[:0], nil
 	n := 0
 	for len(l.settles) > 0 && (n == 0 || n+len(l.settles[0].items) <= batchLimit) {
@@ -172,7 +181,7 @@ func (call *turnCall) send(p *partition) {
 		if err == nil {
 			err = c.answer.read(reply[1:])
 		}
-		c.done <- err
+		c.answered(err)
 	}
 }
 

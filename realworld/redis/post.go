@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -15,51 +14,49 @@ var _ worker.Poster = (*Broker)(nil)
 
 // Post is worker.Poster's: settlements and the claim after them go with one call. Where some
 // partitions do not answer the codes of their claims are Unknown.
-func (b *Broker) Post(ctx context.Context, settlements []worker.Settlement, answered func([]protocol.Code, error)) {
-	p := &post{answered: answered, codes: allStale(len(settlements)), open: 1, over: make(chan struct{})}
+func (b *Broker) Post(_ context.Context, settlements []worker.Settlement, answered func([]protocol.Code, error)) {
+	codes := allStale(len(settlements))
 	if one := b.only(settlements); one != nil {
-		p.send(one, settlements, p.codes, nil)
-	} else {
-		b.scatter(p)
-		_ = byPartition(b, settlements, func(s *worker.Settlement) protocol.JobKey { return s.Job }, func(part *partition, index []int) error {
-			some := make([]worker.Settlement, len(index))
-			p.mu.Lock()
-			for k, i := range index {
-				some[k] = settlements[i]
-				p.codes[i] = protocol.Unknown // until it answers
+		one.lane.post(&settleCall{items: settlements, codes: codes, answered: func(err error) {
+			if err != nil {
+				codes = nil
 			}
-			p.mu.Unlock()
-			p.send(part, some, make([]protocol.Code, len(index)), index)
-			return nil
-		})
+			answered(codes, err)
+		}})
+		return
 	}
-	stop := context.AfterFunc(ctx, func() { p.end(fmt.Errorf("redis: settle: %w", ctx.Err())) }) // it may have been done
-	p.mu.Lock()
-	p.stop = stop
-	p.mu.Unlock()
-	p.part(nil)
+	p := &post{answered: answered, codes: codes, open: 1, over: make(chan struct{})}
+	b.scatter(p)
+	_ = byPartition(b, settlements, func(s *worker.Settlement) protocol.JobKey { return s.Job }, func(part *partition, index []int) error {
+		p.send(part, settlements, index)
+		return nil
+	})
+	b.crew.Go(func() { p.part(nil) }) // all others may be over
 }
 
-// post is a Post under way: in one part, or in one for each partition and batch.
+// post is a Post in several parts under way: one for each partition and batch.
 type post struct {
 	answered func([]protocol.Code, error)
-	once     sync.Once
 	over     chan struct{} // closed when answered has come back
 
 	mu      sync.Mutex
 	codes   []protocol.Code
 	errs    []error
-	open    int         // parts that are not answered, and one until all are sent
-	answers int         // parts that are
-	stop    func() bool // of the end of its time
+	open    int // parts that are not answered, and one until all are sent
+	answers int // parts that are
 }
 
-// send hands a part to its lane. Its codes belong where index says, if it does.
-func (p *post) send(to *partition, items []worker.Settlement, codes []protocol.Code, index []int) {
+// send hands the settlements at some indices to their lane.
+func (p *post) send(to *partition, settlements []worker.Settlement, index []int) {
+	some, codes := make([]worker.Settlement, len(index)), make([]protocol.Code, len(index))
 	p.mu.Lock()
 	p.open++
+	for k, i := range index {
+		some[k] = settlements[i]
+		p.codes[i] = protocol.Unknown // until it answers
+	}
 	p.mu.Unlock()
-	to.lane.post(&settleCall{items: items, codes: codes, answered: func(err error) {
+	to.lane.post(&settleCall{items: some, codes: codes, answered: func(err error) {
 		if err == nil {
 			p.mu.Lock()
 			p.answers++
@@ -67,7 +64,7 @@ func (p *post) send(to *partition, items []worker.Settlement, codes []protocol.C
 				p.codes[i] = codes[k]
 			}
 			p.mu.Unlock()
-		} else if index != nil {
+		} else {
 			to.misses(err)
 		}
 		p.part(err)
@@ -79,35 +76,29 @@ func (p *post) part(err error) {
 	p.mu.Lock()
 	p.errs = append(p.errs, err)
 	p.open--
-	last, stop := p.open == 0, p.stop
+	last := p.open == 0
 	p.mu.Unlock()
-	if last {
-		stop()
-		p.end(errors.Join(p.errs...))
+	if !last {
+		return
 	}
-}
-
-func (p *post) end(err error) {
-	p.once.Do(func() {
-		p.mu.Lock()
-		some := p.answers > 0 || err == nil
-		codes := p.codes
-		if err != nil && some {
-			codes = slices.Clone(codes) // answers may still come
-		}
-		p.mu.Unlock()
-		if some {
-			p.answered(codes, nil)
-		} else {
-			p.answered(nil, err)
-		}
-		close(p.over)
-	})
+	if err := errors.Join(p.errs...); err != nil && p.answers == 0 {
+		p.answered(nil, err)
+	} else {
+		p.answered(p.codes, nil)
+	}
+	close(p.over)
 }
 
 // scatter notes a post in several parts: no lane knows when all of it is answered, so claims
 // that come later wait for it themselves.
 func (b *Broker) scatter(p *post) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.scattered = append(b.scattered, p)
+}
+
+// earlier returns the posts in several parts that a claim must not overtake.
+func (b *Broker) earlier() []*post {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.scattered = slices.DeleteFunc(b.scattered, func(old *post) bool {
@@ -118,12 +109,5 @@ func (b *Broker) scatter(p *post) {
 			return false
 		}
 	})
-	b.scattered = append(b.scattered, p)
-}
-
-// earlier returns the posts in several parts that a claim must not overtake.
-func (b *Broker) earlier() []*post {
-	b.mu.Lock()
-	defer b.mu.Unlock()
 	return slices.Clone(b.scattered)
 }

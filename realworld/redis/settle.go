@@ -129,14 +129,19 @@ func optional(cursor []byte) string {
 
 // Settle ends claims. What is settled while a call is out goes with the next one, together
 // with a claim request that waits to be sent.
-func (b *Broker) Settle(ctx context.Context, settlements []worker.Settlement) (codes []protocol.Code, err error) {
-	done := make(chan struct{})
-	b.Post(ctx, settlements, func(c []protocol.Code, e error) {
-		codes, err = c, e
-		close(done)
-	})
-	<-done
-	return codes, err
+func (b *Broker) Settle(ctx context.Context, settlements []worker.Settlement) ([]protocol.Code, error) {
+	type answer struct {
+		codes []protocol.Code
+		err   error
+	}
+	answered := make(chan answer, 1)
+	b.Post(ctx, settlements, func(codes []protocol.Code, err error) { answered <- answer{codes, err} })
+	select {
+	case a := <-answered:
+		return a.codes, a.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("redis: settle: %w", ctx.Err()) // it may have been done
+	}
 }
 
 // only returns the partition of a batch that fits one call, or nil.
