@@ -45,7 +45,7 @@ func BenchmarkWorker(b *testing.B) {
 			require.NoError(b, err)
 			ctx, cancel := context.WithCancel(b.Context())
 			finished := make(chan error)
-			served, own := redisCPU(f), ownCPU()
+			served, own, calls := redisCPU(f), ownCPU(), turns(f)
 			b.ResetTimer()
 			go func() { finished <- w.Run(ctx, nil) }()
 			<-all
@@ -53,6 +53,7 @@ func BenchmarkWorker(b *testing.B) {
 			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
 			b.ReportMetric((redisCPU(f)-served)/float64(b.N), "redis-µs/job")
 			b.ReportMetric((ownCPU()-own)/float64(b.N), "go-µs/job")
+			b.ReportMetric(float64(b.N)/float64(turns(f)-calls), "jobs/call")
 			cancel()
 			require.NoError(b, <-finished)
 		})
@@ -74,6 +75,17 @@ func redisCPU(f *fixture) float64 {
 		}
 	}
 	return sum
+}
+
+// turns is how many scripts the server has run.
+func turns(f *fixture) int {
+	info, err := f.client.Do(context.Background(), f.client.B().Info().Section("commandstats").Build()).ToString()
+	require.NoError(f.t, err)
+	_, rest, _ := strings.Cut(info, "cmdstat_evalsha:calls=")
+	count, _, _ := strings.Cut(rest, ",")
+	n, err := strconv.Atoi(count)
+	require.NoError(f.t, err)
+	return n
 }
 
 func ownCPU() float64 {
