@@ -102,7 +102,6 @@ func (l *lane) fly() {
 		// Whoever is about to settle or to claim gets the processor first: that raises the
 		// batch more than any timer does.
 		runtime.Gosched()
-		runtime.Gosched()
 		if !l.load(&call) {
 			return
 		}
