@@ -4,16 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/quiesce/quiesce/protocol"
 )
 
-// leave is the end of a life: the ledger is kept, exclusive resources are given back and the
-// exit hooks run, all inside the exit slice of the grace.
-func (w *Worker) leave() {
+// leave is the end of a life: debts are paid, the ledger is kept, exclusive resources are given
+// back and the exit hooks run, all inside the exit slice of the grace. It returns what may be held
+// still that the machine knows nothing of.
+func (w *Worker) leave() (owed error) {
 	ctx, cancel := w.workUntil(w.machine.ExitBy())
 	defer cancel()
+	owed = w.repay(ctx)
 	observed := w.endObserved(Ending{Status: w.Status()})
+	// Hooks push what observers have counted, so these come first, if they don't take too long.
+	first, stop := half(ctx)
+	defer stop()
+	select {
+	case <-observed:
+	case <-first.Done():
+	}
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
@@ -28,6 +38,51 @@ func (w *Worker) leave() {
 	w.await(ctx, finished, "an exit hook")
 	w.await(ctx, observed, "an observer")
 	w.sayGoodbye(ctx)
+	return owed
+}
+
+// half returns a context with half of the time that is left, or a second of one without end.
+func half(ctx context.Context) (context.Context, context.CancelFunc) {
+	limit := brokenFlush
+	if end, ends := ctx.Deadline(); ends {
+		limit = time.Until(end) / 2
+	}
+	return context.WithTimeout(ctx, limit)
+}
+
+// repay has a Debtor take back what it owes, for as long as an answer may take and half of the time
+// that is left, and makes the exit status worse if it cannot.
+func (w *Worker) repay(ctx context.Context) error {
+	debtor, ok := w.broker.(Debtor)
+	if !ok || w.machine.Incarnation() == 0 {
+		return nil
+	}
+	ctx, cancel := half(ctx)
+	defer cancel()
+	ctx, stop := context.WithTimeout(ctx, duration(w.cfg.Reply))
+	defer stop()
+	paid := make(chan error, 1)
+	incarnation := w.machine.Incarnation()
+	go func() {
+		var errs []error
+		for _, queue := range w.opt.Queues {
+			errs = append(errs, guarded(func() error { return debtor.Repay(ctx, incarnation, queue) }))
+		}
+		paid <- errors.Join(errs...)
+	}()
+	var err error
+	select {
+	case err = <-paid:
+	case <-ctx.Done():
+		err = fmt.Errorf("worker: the broker did not say whether it holds claims that nobody heard of: %w", context.Cause(ctx))
+	}
+	if err != nil {
+		w.log.Error("the broker may hold claims of this worker that nobody heard of; their leases do the rest", "error", err)
+		if w.Status() == protocol.ExitClean {
+			w.status.Store(protocol.ExitUnsettled)
+		}
+	}
+	return err
 }
 
 // sayGoodbye waits for the broker to hear that this life stops, for as long as an answer may take:
@@ -56,7 +111,7 @@ func (w *Worker) keepLedger(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, duration(w.cfg.Reply))
 	defer cancel()
 	kept := make(chan error, 1)
-	incarnation, status := w.machine.Incarnation(), w.machine.Status()
+	incarnation, status := w.machine.Incarnation(), w.Status()
 	go func() { kept <- guarded(func() error { return keeper.KeepLedger(ctx, incarnation, status, lines) }) }()
 	select {
 	case err := <-kept:
@@ -71,7 +126,7 @@ func (w *Worker) keepLedger(ctx context.Context) {
 // ExitError says with which status a worker's process should exit.
 type ExitError struct {
 	Status int
-	Cause  error // of what broke; nil when the status says it all
+	Cause  error // what broke, or what the broker may hold; nil when the status says it all
 }
 
 func (e *ExitError) Error() string {

@@ -66,8 +66,8 @@ type Ending struct {
 	Event protocol.Event
 }
 
-// brokenFlush is how long Run waits for observers when the machine broke: nobody knows then
-// how much of the grace is left.
+// brokenFlush is how long Run waits for observers where nobody knows how much of the grace is left,
+// as when the machine broke.
 const brokenFlush = time.Second
 
 // stepping is the step that is being made.

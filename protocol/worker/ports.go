@@ -86,6 +86,17 @@ type Reconnector interface {
 	OnReconnect(heard func()) (forget func())
 }
 
+// Debtor is a Broker that may answer a claim request without knowing all that it was granted: a part
+// of it was silent, and the worker was not to wait for that. It takes back what that part granted
+// as soon as it can; until then nobody works on it, and its lease runs.
+type Debtor interface {
+	Broker
+	// Repay takes back now what requests of an incarnation may have been granted in this way. An
+	// error says what may be held still, and where. It is called at the end of a life, and at once
+	// when nothing is owed; a worker whose debts are not paid does not exit with status 0.
+	Repay(ctx context.Context, incarnation uint64, queue string) error
+}
+
 // Capabilities of a broker. The zero value can do everything.
 type Capabilities struct {
 	NoWithdraw bool          // claim requests cannot be taken back

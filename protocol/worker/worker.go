@@ -168,9 +168,9 @@ func (w *Worker) Run(ctx context.Context, signals <-chan protocol.Event) (err er
 		defer r.OnReconnect(w.regained)()
 	}
 	w.loop(ctx, signals)
-	w.leave()
-	if st := int(w.status.Load()); st != protocol.ExitClean {
-		return &ExitError{Status: st}
+	owed := w.leave()
+	if st := w.Status(); st != protocol.ExitClean {
+		return &ExitError{Status: st, Cause: owed}
 	}
 	return nil
 }

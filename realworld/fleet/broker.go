@@ -46,6 +46,14 @@ func (b paced) OnReconnect(heard func()) (forget func()) {
 	return func() {}
 }
 
+// Repay is worker.Debtor's.
+func (b paced) Repay(ctx context.Context, incarnation uint64, queue string) error {
+	if d, ok := b.Poster.(worker.Debtor); ok {
+		return d.Repay(ctx, incarnation, queue)
+	}
+	return nil
+}
+
 func (b paced) Settle(ctx context.Context, settlements []worker.Settlement) ([]protocol.Code, error) {
 	return b.Poster.Settle(ctx, b.shortened(settlements))
 }

@@ -54,3 +54,13 @@ func TestTheBrokerWaitsInRealTime(t *testing.T) {
 	assert.Equal(t, []time.Duration{2 * time.Second, 3 * time.Second, 500 * time.Millisecond, 500 * time.Millisecond}, h.waits)
 	assert.Equal(t, 5*time.Second, late[0].Delay, "the worker's own")
 }
+
+// owing is a broker that owes something.
+type owing struct{ worker.Poster }
+
+func (owing) Repay(context.Context, uint64, string) error { return assert.AnError }
+
+func TestWhatTheBrokerOwesIsOwedInScaledTime(t *testing.T) {
+	assert.ErrorIs(t, paced{owing{}, 10}.Repay(t.Context(), 1, "q"), assert.AnError)
+	assert.NoError(t, paced{&heard{}, 10}.Repay(t.Context(), 1, "q"))
+}

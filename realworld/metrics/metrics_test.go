@@ -177,9 +177,22 @@ func TestASelfMadeDrainIsTold(t *testing.T) {
 		l.step(protocol.OperatorCancel(i, protocol.JobKey(i+1), protocol.Token(101+i)))
 	}
 	l.pass(11 * protocol.Minute)
+	l.observer.End(worker.Ending{Status: l.machine.Status()})
 	v := values(t, m)
 	assert.Equal(t, 1.0, v["quiesce_drains_total{source=self}"])
 	assert.Equal(t, 1.0, v["quiesce_exits_total{status=3}"])
+}
+
+// The machine says that nothing is held, and then the broker says that it may hold something.
+func TestTheStatusThatAWorkerExitsWithCounts(t *testing.T) {
+	m := metrics.New(metrics.Options{})
+	l := newLife(m, "web-1").step(protocol.StopBySignal(protocol.SIGTERM, protocol.Never))
+	l.pass(protocol.Minute)
+	require.Equal(t, protocol.PhaseGone, l.machine.Phase())
+	l.observer.End(worker.Ending{Status: protocol.ExitUnsettled})
+	v := values(t, m)
+	assert.Equal(t, 0.0, v["quiesce_exits_total{status=0}"])
+	assert.Equal(t, 1.0, v["quiesce_exits_total{status=4}"])
 }
 
 // Whatever happens in whatever order, the gauges say what the machine's slots say, and every

@@ -26,7 +26,7 @@ type observer struct {
 	killAt  atomic.Int64 // read by scrapes
 	stopAt  protocol.Instant
 	drains  bool // a drain has begun
-	exited  bool // its exit was counted
+	exited  bool // the machine has said that it exits
 	longest []protocol.Duration
 }
 
@@ -178,7 +178,7 @@ func (o *observer) effect(now protocol.Instant, e *protocol.Effect) {
 	case protocol.Line:
 		o.series.ledger[e.Outcome].Inc()
 	case protocol.Exit:
-		o.countExit(int(e.Status))
+		o.exited = true
 		if o.drains {
 			o.series.drainSeconds.Observe(seconds(now.Sub(o.stopAt)))
 		}
@@ -223,18 +223,11 @@ func (o *observer) End(e worker.Ending) {
 	if o.setup.Config == nil {
 		return // it never began
 	}
-	o.countExit(e.Status)
+	o.metrics.exits.WithLabelValues(o.values(strconv.Itoa(e.Status))...).Inc()
+	o.exited = true
 	o.enter(protocol.PhaseGone)
 	o.vacate()
 	o.metrics.mu.Lock()
 	delete(o.metrics.alive, o)
 	o.metrics.mu.Unlock()
-}
-
-func (o *observer) countExit(status int) {
-	if o.exited {
-		return
-	}
-	o.exited = true
-	o.metrics.exits.WithLabelValues(o.values(strconv.Itoa(status))...).Inc()
 }

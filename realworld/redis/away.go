@@ -4,13 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/quiesce/quiesce/protocol/worker"
 )
+
+var _ worker.Debtor = (*Broker)(nil)
 
 // A partition whose node is away takes nothing with it but its own jobs: claims go on at the
 // others, without waiting for it, until it answers again. What a call may have granted there whose
@@ -20,8 +26,8 @@ import (
 type absence struct {
 	mu     sync.Mutex
 	away   bool
-	owed   map[uint64]uint64 // by incarnation: the newest request whose grants nobody knows
-	warned time.Time         // of an answer that is an error
+	owed   map[uint64][]uint64 // by incarnation: the requests whose grants nobody knows
+	warned time.Time           // of an answer that is an error
 }
 
 // silent reports whether an error means that nobody is there to answer, rather than being an
@@ -95,40 +101,50 @@ func (p *partition) returns(ctx context.Context) {
 	}
 }
 
-// owe notes a request that may have been granted something here that nobody knows of.
+// owe notes a request that may have been granted something here that nobody knows of. Nothing else
+// is asked here before that is paid.
 func (p *partition) owe(incarnation, seq uint64) {
 	a := &p.absence
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.owed == nil {
-		a.owed = map[uint64]uint64{}
+		a.owed = map[uint64][]uint64{}
 	}
-	a.owed[incarnation] = max(a.owed[incarnation], seq)
+	if !slices.Contains(a.owed[incarnation], seq) {
+		a.owed[incarnation] = append(a.owed[incarnation], seq)
+	}
 }
 
-func (p *partition) owes(incarnation uint64) bool {
+// owes returns the requests of which an incarnation owes what they may have been granted.
+func (p *partition) owes(incarnation uint64) []uint64 {
 	p.absence.mu.Lock()
 	defer p.absence.mu.Unlock()
-	_, owes := p.absence.owed[incarnation]
-	return owes
+	return slices.Clone(p.absence.owed[incarnation])
+}
+
+// paid takes in that what a request was granted here is known, or went back.
+func (p *partition) paid(incarnation, seq uint64) {
+	a := &p.absence
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	owed := a.owed[incarnation]
+	if len(owed) == 0 {
+		return
+	}
+	if a.owed[incarnation] = slices.DeleteFunc(owed, func(s uint64) bool { return s == seq }); len(a.owed[incarnation]) == 0 {
+		delete(a.owed, incarnation)
+	}
 }
 
 // repay withdraws what an incarnation owes from requests before a number.
 func (p *partition) repay(ctx context.Context, incarnation, before uint64) error {
-	a := &p.absence
-	a.mu.Lock()
-	seq, owes := a.owed[incarnation]
-	a.mu.Unlock()
-	if !owes || seq >= before {
-		return nil
-	}
-	if _, err := p.withdraw(ctx, incarnation, seq); err != nil {
-		return err
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.owed[incarnation] == seq {
-		delete(a.owed, incarnation)
+	for _, seq := range p.owes(incarnation) {
+		if seq >= before {
+			continue
+		}
+		if _, err := p.withdraw(ctx, incarnation, seq); err != nil {
+			return fmt.Errorf("what request %d was granted is not known: %w", seq, err)
+		}
 	}
 	return nil
 }
@@ -141,7 +157,7 @@ func (p *partition) repayAll(ctx context.Context) {
 	}
 	p.absence.mu.Unlock()
 	for _, incarnation := range owing {
-		if err := p.repay(ctx, incarnation, 1<<63); err != nil {
+		if err := p.repay(ctx, incarnation, math.MaxUint64); err != nil {
 			p.queue.broker.opt.Logger.Warn("redis: what a request was granted whose answer did not come is left to its lease for now",
 				"queue", p.queue.config.Name, "partition", p.number, "error", err)
 		}
@@ -153,7 +169,17 @@ func (p *partition) withdraw(ctx context.Context, incarnation, seq uint64) (jobs
 	if err != nil {
 		return 0, fmt.Errorf("redis: withdraw: %w", err)
 	}
+	p.paid(incarnation, seq)
 	return int(n), nil
+}
+
+// Repay is worker.Debtor's.
+func (b *Broker) Repay(ctx context.Context, incarnation uint64, queue string) error {
+	q, err := b.Queue(queue)
+	if err != nil {
+		return err
+	}
+	return q.missing(q.each(func(p *partition) error { return p.repay(ctx, incarnation, math.MaxUint64) }))
 }
 
 // each calls f for every partition at once, and returns what failed. Of a queue with several

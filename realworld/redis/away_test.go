@@ -3,6 +3,7 @@
 package redis
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"slices"
@@ -175,4 +176,98 @@ func TestWhatASilentNodeHasGrantedGoesBack(t *testing.T) {
 	})
 	s.awaitAll()
 	assert.Len(t, s.claim(inc, 100, 0), 3*len(s.on))
+}
+
+// leavesAfterRegister has the node go away before the first claim.
+type leavesAfterRegister struct{ *scattered }
+
+func (l leavesAfterRegister) Register(ctx context.Context, life worker.Life) (uint64, error) {
+	defer l.leaves()
+	return l.scattered.Register(ctx, life)
+}
+
+// A worker has filled its slots at the other nodes, and nothing of it is out when it is told to stop:
+// what the silent node has granted it nobody but the broker knows of.
+func TestWhoMayHoldAClaimAtASilentNodeDoesNotExitClean(t *testing.T) {
+	for name, back := range map[string]bool{"it stays away": false, "it comes back": true} {
+		t.Run(name, func(t *testing.T) {
+			s := scatter(t, "stopped")
+			s.fill(1)
+			here := 8 - len(s.on)
+			busy := make(chan struct{}, 8)
+			stop := work(t, leavesAfterRegister{s}, "q", func(ctx context.Context, job *worker.Job) error {
+				busy <- struct{}{}
+				<-job.Draining()
+				return nil
+			}, func(o *worker.Options) { o.Slots = here })
+			for range here {
+				<-busy
+			}
+			if back {
+				s.comesBack() // it finds the request in its buffer
+				s.awaitAll()
+			}
+			err := stop()
+			if back {
+				require.NoError(t, err)
+			} else {
+				assert.Equal(t, protocol.ExitUnsettled, worker.ExitStatus(err))
+				assert.ErrorContains(t, err, "what request 1 was granted is not known")
+				s.comesBack()
+			}
+			until(t, "all is known", func() bool {
+				st, err := s.q.Stats(t.Context())
+				return err == nil && st.Claimed == 0 && st.Ready == len(s.on) && st.Total.Done == here
+			})
+		})
+	}
+}
+
+// A request is repeated because its answer was lost, and the repetition begins at another partition,
+// which has all that is wanted. What the first attempt was granted goes back.
+func TestWhatAnEarlierAttemptWasGrantedElsewhereGoesBack(t *testing.T) {
+	server := ownServer(t)
+	p := newProxy(t, server.Socket())
+	f := newFixture(t, on("unix://"+p.Socket()), partitioned(2), quietly)
+	inc := f.life("a", 0)
+	f.enqueue(1)
+	f.enqueue(1)
+	f.claim(inc, 0, 0) // the server knows the script
+	before := f.calls(server.Socket())
+	p.Hush()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	req := f.request(inc, 1, 0)
+	f.rotator.Store(0)
+	go func() { _, err := f.Claim(ctx, req); ended <- err }()
+	until(t, "it is granted", func() bool { return f.calls(server.Socket()) > before })
+	cancel()
+	require.Error(t, <-ended)
+	p.Cut()
+	p.Speak()
+	f.reconnect()
+	again := reached(t, func() (worker.ClaimAnswer, error) {
+		f.rotator.Store(1)
+		return f.Claim(t.Context(), req)
+	})
+	require.Len(t, again.Grants, 1)
+	require.Equal(t, 2, f.stats().Claimed, "each by a partition of its own")
+	require.NoError(t, f.Repay(t.Context(), inc, "q"))
+	assert.Equal(t, 1, f.stats().Claimed)
+	assert.Equal(t, protocol.OK, f.settle(again.Grants[0], protocol.Ack, 0), "what is known is kept")
+}
+
+// A request that fails after a partition has granted it something hands nothing on, so that goes back.
+func TestWhatWasGrantedToARequestThatFailedGoesBack(t *testing.T) {
+	f := newFixture(t, partitioned(2))
+	inc := f.life("a", 0)
+	f.enqueue(1)
+	f.enqueue(1)
+	c := must(f.newClaiming(f.request(inc, 2, 0)))
+	require.NoError(t, c.askIfThere(t.Context(), c.left[0], "0"))
+	require.Len(t, c.answer.Grants, 1)
+	c.over(true)
+	assert.Equal(t, 1, f.stats().Claimed)
+	require.NoError(t, f.Repay(t.Context(), inc, "q"))
+	assert.Equal(t, []int{2, 0}, []int{f.stats().Ready, f.stats().Claimed})
 }

@@ -32,10 +32,11 @@ type Broker struct {
 	mu        sync.Mutex
 	lives     map[uint64]worker.Life // registered here, or asked after
 	going     map[going]bool
-	parked    []*parking   // claims that wait, in the order in which they began to
-	claiming  int          // claims under way, those included
-	scattered []*post      // in several parts, not known to be over
-	lastKind  atomic.Value // a string: the kind of the job read last
+	inquiries map[going]*inquiry // of the newest claim requests to queues of several partitions
+	parked    []*parking         // claims that wait, in the order in which they began to
+	claiming  int                // claims under way, those included
+	scattered []*post            // in several parts, not known to be over
+	lastKind  atomic.Value       // a string: the kind of the job read last
 	rotator   atomic.Uint32
 
 	way  way
@@ -72,7 +73,7 @@ func Open(ctx context.Context, options Options) (*Broker, error) {
 	}
 	b := &Broker{
 		opt: opt, scripts: newScripts(opt.clock, opt.schema),
-		queues: map[string]*Queue{}, numbers: map[int]*Queue{}, lives: map[uint64]worker.Life{}, going: map[going]bool{},
+		queues: map[string]*Queue{}, numbers: map[int]*Queue{}, lives: map[uint64]worker.Life{}, going: map[going]bool{}, inquiries: map[going]*inquiry{},
 	}
 	b.way.over, b.way.close = context.WithCancel(context.Background())
 	b.crew = crew.New(b.way.over.Done())

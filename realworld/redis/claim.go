@@ -24,14 +24,7 @@ func (b *Broker) Claim(ctx context.Context, req worker.ClaimRequest) (worker.Cla
 	if err != nil {
 		return worker.ClaimAnswer{}, err
 	}
-	b.count(1)
-	defer b.count(-1)
-	earlier := b.earlier()
-	answer, err := c.run(ctx)
-	for _, p := range earlier {
-		<-p.over // at the end of its time at the latest
-	}
-	return answer, err
+	return c.afterEarlier(ctx)
 }
 
 // newClaiming begins a claim request.
@@ -40,27 +33,36 @@ func (b *Broker) newClaiming(req worker.ClaimRequest) (*claiming, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &claiming{
+	c := &claiming{
 		queue: q, req: req, kinds: kindList(req.Kinds), want: min(req.Want, batchLimit), left: q.rotated(int(b.rotator.Add(1))),
-	}, nil
+	}
+	c.inquiry = b.listen(c)
+	return c, nil
 }
 
 // PostClaim is worker.Poster's. What the first partition has is answered by the goroutine that
 // reads its answer; one of its own is only for what is to be done beyond that.
 func (b *Broker) PostClaim(ctx context.Context, req worker.ClaimRequest, answered func(worker.ClaimAnswer, error)) {
 	c, err := b.newClaiming(req)
-	if err != nil || ctx.Err() != nil || !c.begins() {
-		b.crew.Go(func() { answered(b.Claim(ctx, req)) })
+	switch {
+	case err != nil:
+		b.crew.Go(func() { answered(worker.ClaimAnswer{}, err) })
+		return
+	case !c.begins():
+		b.crew.Go(func() { answered(c.afterEarlier(ctx)) })
 		return
 	}
 	b.count(1)
 	p := c.left[0]
 	c.left = c.left[1:]
+	c.asks(p)
 	call := c.call("0")
 	call.answered = func(err error) {
-		if err == nil && call.answer.status == "ok" && c.isAll(len(call.answer.ids)) {
+		c.hears(p, err)
+		if err == nil && ctx.Err() == nil && call.answer.status == "ok" && c.isAll(len(call.answer.ids)) {
 			if err = c.take(p, &call.answer); err == nil {
 				b.poke(req.Incarnation, req.Queue, req.Seq-1) // as goOn does
+				c.over(false)
 				b.count(-1)
 				answered(c.answer, nil)
 				return
@@ -68,24 +70,33 @@ func (b *Broker) PostClaim(ctx context.Context, req worker.ClaimRequest, answere
 		}
 		b.crew.Go(func() {
 			defer b.count(-1)
-			if err == nil {
-				err = c.heed(ctx, p, call)
-			}
-			if err = c.without(ctx, p, err); err != nil {
-				answered(worker.ClaimAnswer{}, err)
-				return
-			}
-			answered(c.goOn(ctx, "0"))
+			answer, err := c.runFrom(ctx, p, call, err)
+			c.over(err != nil)
+			answered(answer, err)
 		})
 	}
 	p.lane.claim(call)
+}
+
+// runFrom is run after the first partition has answered.
+func (c *claiming) runFrom(ctx context.Context, p *partition, call *claimCall, err error) (worker.ClaimAnswer, error) {
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err == nil {
+		err = c.heed(ctx, p, call)
+	}
+	if err = c.without(ctx, p, err); err != nil {
+		return worker.ClaimAnswer{}, err
+	}
+	return c.goOn(ctx, "0")
 }
 
 // begins reports whether the first partition can be asked at once, and notes what a run of the
 // request would.
 func (c *claiming) begins() bool {
 	b, p := c.queue.broker, c.left[0]
-	if p.gone() || p.owes(c.req.Incarnation) || len(b.earlier()) > 0 {
+	if p.gone() || len(p.owes(c.req.Incarnation)) > 0 || len(b.earlier()) > 0 {
 		return false
 	}
 	c.comebacks = c.queue.seen()
@@ -114,6 +125,7 @@ type claiming struct {
 	slept   bool                 // so it waited at those of left, too
 	misses  int                  // calls in a row that were for somebody else, as far as is known
 	away    map[*partition]error // why they were left out in this round
+	inquiry *inquiry
 
 	comebacks int // of partitions, before this round
 }
@@ -125,9 +137,24 @@ type waiting struct {
 	newer bool
 }
 
+// afterEarlier is run that is not over before the posts in several parts that came first.
+func (c *claiming) afterEarlier(ctx context.Context) (worker.ClaimAnswer, error) {
+	b := c.queue.broker
+	b.count(1)
+	defer b.count(-1)
+	earlier := b.earlier()
+	answer, err := c.run(ctx)
+	for _, p := range earlier {
+		<-p.over // at the end of its time at the latest
+	}
+	return answer, err
+}
+
 func (c *claiming) run(ctx context.Context) (worker.ClaimAnswer, error) {
 	c.comebacks = c.queue.seen()
-	return c.goOn(ctx, "0")
+	answer, err := c.goOn(ctx, "0")
+	c.over(err != nil)
+	return answer, err
 }
 
 // goOn asks those that are left, and all again when it was woken.
@@ -154,11 +181,9 @@ func (c *claiming) goOn(ctx context.Context, hops string) (worker.ClaimAnswer, e
 		case len(c.waits) == 0 && c.refused > 0 && len(c.answer.Grants) == 0:
 			return worker.ClaimAnswer{}, worker.ErrRefused
 		case len(c.waits) == 0:
-			c.owe()
 			return c.answer, nil
 		case len(c.answer.Grants) > 0:
 			c.unwait(ctx)
-			c.owe()
 			return c.answer, nil
 		}
 		var err error
@@ -222,15 +247,6 @@ func (c *claiming) leaveOut(p *partition, err error) {
 	c.away[p] = err
 }
 
-// owe has what may have been granted where the answer did not come go back: the request is over.
-func (c *claiming) owe() {
-	for p, err := range c.away {
-		if err != errAway && silent(err) {
-			p.owe(c.req.Incarnation, c.req.Seq)
-		}
-	}
-}
-
 // call makes the request to one partition.
 func (c *claiming) call(hops string) *claimCall {
 	park := c.req.Park
@@ -246,10 +262,21 @@ func (c *claiming) call(hops string) *claimCall {
 // ask makes one request to one partition.
 func (c *claiming) ask(ctx context.Context, p *partition, hops string) error {
 	call := c.call(hops)
-	if err := p.lane.ask(ctx, call); err != nil {
+	if err := c.send(ctx, p, call); err != nil {
 		return err
 	}
 	return c.heed(ctx, p, call)
+}
+
+// send makes a call and waits for its answer.
+func (c *claiming) send(ctx context.Context, p *partition, call *claimCall) error {
+	c.asks(p) // before ctx is looked at: who replaces this attempt is to know of it
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := p.lane.ask(ctx, call)
+	c.hears(p, err)
+	return err
 }
 
 // heed does what a partition's answer says.
@@ -260,7 +287,7 @@ func (c *claiming) heed(ctx context.Context, p *partition, call *claimCall) erro
 			c.refused++
 			return err
 		}
-		if err := p.lane.ask(ctx, call); err != nil {
+		if err := c.send(ctx, p, call); err != nil {
 			return err
 		}
 	}
