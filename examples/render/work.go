@@ -61,7 +61,7 @@ func work(c config, handlers func(*renderer) *worker.Mux) int {
 		return fail(err)
 	}
 	counted, counts := metrics.New(metrics.Options{}), prometheus.NewRegistry()
-	counts.MustRegister(counted)
+	counts.MustRegister(counted, metrics.Partitions(broker))
 	telling, err := guard.Tell(c.queues()) // says nothing when there is no guard
 	if err != nil {
 		return fail(err)

@@ -2,6 +2,7 @@ package metrics_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -23,6 +24,7 @@ import (
 func described() []string {
 	out := make(chan *prometheus.Desc, 100)
 	metrics.New(metrics.Options{}).Describe(out)
+	metrics.Partitions(nodes{}).Describe(out)
 	close(out)
 	var names []string
 	for d := range out {
@@ -49,7 +51,7 @@ func read(t *testing.T, path ...string) string {
 }
 
 func TestEveryMetricIsDocumentedAndNoOther(t *testing.T) {
-	assert.Len(t, described(), 21)
+	assert.Len(t, described(), 22)
 	text := read(t, "..", "..", "docs", "metrics.md")
 	assert.Equal(t, described(), mentioned(text))
 	for _, name := range described() {
@@ -67,12 +69,14 @@ func TestEveryLabelAndItsValuesAreDocumented(t *testing.T) {
 	for _, r := range row.FindAllStringSubmatch(text, -1) {
 		labels[r[1]] = regexp.MustCompile("[a-z]+").FindAllString(r[2], -1)
 	}
-	for series := range values(t, m) {
+	all := values(t, m)
+	maps.Copy(all, values(t, metrics.Partitions(nodes{"mail": {true}})))
+	for series := range all {
 		name, rest, _ := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(series, " count"), " sum"), "{")
 		var keys []string
 		for _, pair := range regexp.MustCompile(`(\w+)=([^,}]*)`).FindAllStringSubmatch(rest, -1) {
 			keys = append(keys, pair[1])
-			if pair[1] != "kind" && pair[1] != "status" {
+			if !slices.Contains([]string{"kind", "status", "queue", "partition"}, pair[1]) {
 				assert.Contains(t, text, "`"+pair[2]+"`", series)
 			}
 		}
@@ -112,7 +116,7 @@ func TestAlertsAreMadeOfMetricsThatExist(t *testing.T) {
 		assert.NotEmpty(t, r.Annotations["summary"], r.Alert)
 		assert.NotEmpty(t, r.Annotations["description"], r.Alert)
 	}
-	assert.Len(t, seen, 10)
+	assert.Len(t, seen, 11)
 }
 
 // Where Prometheus's own tool is installed it has the last word.

@@ -87,6 +87,18 @@ func (p *partition) gone() bool {
 	return p.absence.away
 }
 
+// EachPartition calls f for the partitions of queues that have several, in no order of the queues:
+// away is one that did not answer and has not since, and that the others are claimed from without.
+func (b *Broker) EachPartition(f func(queue string, partition int, away bool)) {
+	for name, q := range b.queues {
+		for _, p := range q.partitions {
+			if len(q.partitions) > 1 {
+				f(name, p.number, p.gone())
+			}
+		}
+	}
+}
+
 // returns takes in that a partition answers again.
 func (p *partition) returns(ctx context.Context) {
 	p.repayAll(ctx)

@@ -132,6 +132,8 @@ func TestAQueueGoesOnWithoutANode(t *testing.T) {
 			}
 			assert.Equal(t, len(rest), st.Claimed, "those of the others are counted")
 
+			assert.Equal(t, s.on, s.awayNow(), "as metrics see it")
+
 			other := s.life("b", 0)
 			got := s.claimSoon(other, 1)
 			s.awaitParked(1)
@@ -154,8 +156,22 @@ func TestAQueueGoesOnWithoutANode(t *testing.T) {
 			assert.False(t, s.isHere(job), "a claim that waits is told that there are others")
 			_, err = s.q.Stats(t.Context())
 			assert.NoError(t, err)
+			assert.Empty(t, s.awayNow())
 		})
 	}
+}
+
+// awayNow are the partitions that are said to be away.
+func (s *scattered) awayNow() map[int]bool {
+	all, gone := 0, map[int]bool{}
+	s.EachPartition(func(queue string, partition int, away bool) {
+		assert.Equal(s.t, "q", queue)
+		if all++; away {
+			gone[partition] = true
+		}
+	})
+	assert.Equal(s.t, 8, all)
+	return gone
 }
 
 // What a request was granted by a node whose answer did not come nobody knows of. It goes back when
