@@ -43,6 +43,56 @@ func TestAWorkerOutlivesAnEmptiedServer(t *testing.T) {
 	assert.Equal(t, []int{0, 0, 2}, []int{st.Ready + st.Delayed, st.Claimed, st.Total.Done}, "the new jobs, and nothing of the old ones")
 }
 
+// A claim that waits hears of nothing any more once the server has been emptied under it, so it looks
+// from time to time whether it is still known; and what was claimed before is verified then.
+func TestAClaimThatWaitsNoticesThatTheServerWasEmptied(t *testing.T) {
+	s := ownServer(t)
+	f := newFixture(t, on(s.URL()), quietly, func(o *Options) { o.remembered, o.Queues[0].Lease = 20*time.Millisecond, time.Hour })
+	lost, second := make(chan error, 1), make(chan struct{})
+	f.add(Job{Payload: []byte("first")})
+	stop := work(t, f, "q", func(ctx context.Context, job *worker.Job) error {
+		if string(job.Payload) == "second" {
+			close(second)
+			return nil
+		}
+		<-ctx.Done()
+		lost <- context.Cause(ctx)
+		return nil
+	}, func(o *worker.Options) { o.Slots, o.Park = 2, time.Hour })
+	f.awaitParked(1)
+	require.Equal(t, "OK", admin(t, s.URL())("FLUSHALL"))
+	f.add(Job{Delay: time.Hour}, Job{Payload: []byte("second")}) // numbers begin anew, and that of the old job is busy
+	select {
+	case <-second:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the new job is not claimed")
+	}
+	select {
+	case err := <-lost:
+		assert.ErrorIs(t, err, worker.ErrLeaseLost)
+	case <-time.After(20 * time.Second):
+		t.Fatal("the claim of the old job is trusted")
+	}
+	require.NoError(t, stop())
+}
+
+// Who waits and is known goes on waiting.
+func TestAClaimThatWaitsAsksForNothingWhileItIsKnown(t *testing.T) {
+	s := ownServer(t)
+	f := newFixture(t, on(s.URL()), func(o *Options) { o.remembered = time.Millisecond })
+	got := f.claimSoon(f.life("a", 0), 1)
+	f.awaitParked(1)
+	before := f.calls(s.Socket())
+	until(t, "it has looked", func() bool {
+		_, looks, _ := strings.Cut(admin(t, s.URL())("INFO", "commandstats"), "cmdstat_hexists:calls=")
+		count, _, _ := strings.Cut(looks, ",")
+		return len(count) > 1
+	})
+	assert.Equal(t, before, f.calls(s.Socket()))
+	job := f.enqueue(1)[0]
+	assert.Equal(t, job, f.soon(got))
+}
+
 // A key of ours that holds something else is an error that names the command's complaint, every
 // time, until somebody removes it; nothing is lost by it.
 func TestAKeyOfTheWrongTypeIsAnError(t *testing.T) {

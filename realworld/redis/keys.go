@@ -55,6 +55,7 @@ var names = []string{
 const (
 	wakeKey      = 5 // index in names
 	wakeNewerKey = 6
+	membersKey   = 14
 	addKeys      = 8 // how many of names are given to add
 )
 

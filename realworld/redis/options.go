@@ -28,6 +28,8 @@ type Options struct {
 
 	clock  string // the first line of scripts; tests move time
 	schema int    // that this build knows; tests are of another build
+
+	remembered time.Duration // how often a claim that waits looks whether it is known; tests have no time
 }
 
 // QueueConfig is what a queue does with its jobs. Processes that share a queue should agree
@@ -78,6 +80,9 @@ func (o Options) withDefaults() (Options, error) {
 	}
 	if o.clock == "" {
 		o.clock = serverClock
+	}
+	if o.remembered == 0 {
+		o.remembered = rememberedEvery
 	}
 	if o.schema == 0 {
 		o.schema = Schema

@@ -19,6 +19,10 @@ type parking struct {
 	poke chan struct{} // something changed that no wake list tells
 }
 
+// rememberedEvery is how often a request that waits looks whether it is still known: nobody wakes one
+// of which an emptied server knows nothing.
+const rememberedEvery = 5 * time.Second
+
 // longestYield is how long a request that was called in vain keeps away from the wake list.
 const longestYield = 50 * time.Millisecond
 
@@ -72,22 +76,46 @@ func (c *claiming) sleep(ctx context.Context) (hops string, err error) {
 	// wake that somebody else could use.
 	defer pops.Wait()
 	defer cancel()
-	select {
-	case p := <-woken:
-		if p.err != nil && ctx.Err() == nil {
-			b.lost()
-			if len(c.queue.partitions) > 1 {
-				p.at.misses(p.err)
+	look := time.NewTicker(b.opt.remembered)
+	defer look.Stop()
+	for {
+		select {
+		case p := <-woken:
+			if p.err != nil && ctx.Err() == nil {
+				b.lost()
+				if len(c.queue.partitions) > 1 {
+					p.at.misses(p.err)
+					return "0", nil
+				}
+				return "", fmt.Errorf("redis: waiting for jobs: %w", p.err)
+			}
+			return p.hops, ctx.Err()
+		case <-pk.poke:
+			return "0", nil
+		case <-look.C:
+			if c.forgotten(ctx) {
+				b.lost() // claims are, too
 				return "0", nil
 			}
-			return "", fmt.Errorf("redis: waiting for jobs: %w", p.err)
+		case <-ctx.Done():
+			return "", fmt.Errorf("redis: waiting for jobs: %w", ctx.Err())
 		}
-		return p.hops, ctx.Err()
-	case <-pk.poke:
-		return "0", nil
-	case <-ctx.Done():
-		return "", fmt.Errorf("redis: waiting for jobs: %w", ctx.Err())
 	}
+}
+
+// forgotten reports whether a partition says that it does not know who waits there.
+func (c *claiming) forgotten(ctx context.Context) bool {
+	b := c.queue.broker
+	ctx, cancel := context.WithTimeout(ctx, b.opt.Timeout)
+	defer cancel()
+	calls := make([]rueidis.Completed, len(c.waits))
+	for i, w := range c.waits {
+		calls[i] = b.client.B().Hexists().Key(w.keys[membersKey]).Field(strconv.FormatUint(c.req.Incarnation, 10)).Build()
+	}
+	return slices.ContainsFunc(b.client.DoMulti(ctx, calls...), func(r rueidis.RedisResult) bool {
+		known, err := r.AsBool()
+		return err == nil && !known
+	})
 }
 
 type popped struct {
