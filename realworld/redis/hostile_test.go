@@ -24,7 +24,7 @@ func TestAWorkerOutlivesAnEmptiedServer(t *testing.T) {
 	f := newFixture(t, on(s.URL()), quietly)
 	old := f.enqueue(2)
 	begun, release := make(chan struct{}), make(chan struct{})
-	c := newTally(4)
+	c := newTally(3) // both old ones, and the other new one
 	stop := work(t, f, "q", func(ctx context.Context, job *worker.Job) error {
 		if string(job.Payload) == "payload 0" {
 			close(begun)
@@ -36,11 +36,14 @@ func TestAWorkerOutlivesAnEmptiedServer(t *testing.T) {
 	require.Equal(t, "OK", admin(t, s.URL())("FLUSHALL"))
 	added := f.add(Job{Payload: []byte("x")}, Job{Payload: []byte("y")})
 	assert.Equal(t, old[0], added[0].Job, "numbers begin anew")
+	g := f.claim(f.life("b", 0), 1, 0)
+	require.Equal(t, keysOf(added[:1]), []protocol.JobKey{g[0].Job}, "it is somebody else's")
 	close(release)
 	c.all(t)
 	require.NoError(t, stop())
 	st := f.stats()
-	assert.Equal(t, []int{0, 0, 2}, []int{st.Ready + st.Delayed, st.Claimed, st.Total.Done}, "the new jobs, and nothing of the old ones")
+	assert.Equal(t, []int{0, 1, 1}, []int{st.Ready + st.Delayed, st.Claimed, st.Total.Done}, "the new jobs, and nothing of the old ones")
+	assert.Equal(t, protocol.OK, f.settle(g[0], protocol.Ack, 0), "nobody else has ended it")
 }
 
 // A claim that waits hears of nothing any more once the server has been emptied under it, so it looks
