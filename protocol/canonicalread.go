@@ -9,7 +9,7 @@ import "github.com/quiesce/quiesce/internal/deviation"
 // come from AppendCanonical: they are not checked.
 func (m *Machine) ReadCanonical(cfg *Config, mem Memory, now Instant, buf []byte) []byte {
 	r := ReadForm(buf, now)
-	*m = Machine{cfg: cfg, slots: mem.Slots, requests: mem.Requests, buckets: mem.Buckets, stopAt: Never, doubtTo: now, termAt: Never}
+	*m = Machine{cfg: cfg, slots: mem.Slots, requests: mem.Requests, buckets: mem.Buckets, present: mem.Present, stopAt: Never, doubtTo: now, termAt: Never}
 	m.phase = Phase(r.Byte())
 	m.retries, m.settleTries, m.status, m.termGroups, m.interrupts = r.Byte(), r.Byte(), r.Byte(), r.Byte(), r.Byte()
 	m.wantsQuiet, m.more = r.Flag(), r.Flag()

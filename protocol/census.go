@@ -23,6 +23,7 @@ func (m *Machine) counted() *census {
 	c := &m.census
 	if !c.known {
 		*c = census{soonest: Never, below: int32(len(m.slots)), known: true}
+		clear(m.present)
 		for i := range m.slots {
 			m.enter(i)
 		}
@@ -59,6 +60,9 @@ func (m *Machine) enter(i int) {
 	case SlotSettling:
 		c.settling++
 	}
+	if s.state != SlotFree {
+		m.present.add(s.job)
+	}
 }
 
 // exit takes slot i out of the census before it changes. When it was the last with the
@@ -84,6 +88,9 @@ func (m *Machine) exit(i int) {
 	}
 	if s.state == SlotSettling {
 		c.settling--
+	}
+	if s.state != SlotFree {
+		m.present.remove(s.job)
 	}
 }
 

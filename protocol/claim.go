@@ -189,6 +189,9 @@ func (m *Machine) understands(kind Kind, version uint16) bool {
 
 // runsHere reports whether an earlier execution of slot i's job still runs in this process (rule 8).
 func (m *Machine) runsHere(i int) bool {
+	if m.census.known && !m.present.mayHave(m.slots[i].job) {
+		return false // slot i is not counted while it changes
+	}
 	for j := range m.slots {
 		s := &m.slots[j]
 		if j != i && s.job == m.slots[i].job && s.state != SlotFree && s.state != SlotSettling {

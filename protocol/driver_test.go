@@ -42,7 +42,12 @@ func newDriver(t *rapid.T) *driver {
 	d.fx, d.spare = NewEffects(slots, d.cfg.Queues), NewEffects(slots, d.cfg.Queues)
 	d.cloneM, d.laterM, d.readM = NewMemory(&d.cfg, slots), NewMemory(&d.cfg, slots), NewMemory(&d.cfg, slots)
 	seed := rapid.SampledFrom([]uint64{0, 7}).Draw(t, "seed")
-	d.m.Init(&d.cfg, NewMemory(&d.cfg, slots), seed)
+	mem := NewMemory(&d.cfg, slots)
+	mem.Present = make(Present, 4) // so few that jobs share counts
+	if rapid.Bool().Draw(t, "clones have it, too") {
+		d.cloneM.Present = make(Present, 4)
+	}
+	d.m.Init(&d.cfg, mem, seed)
 	d.later.Init(&d.cfg, d.laterM, seed)
 	d.books = newBooks()
 	d.readBack(t)

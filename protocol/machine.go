@@ -32,6 +32,7 @@ type Machine struct {
 	slots    []Slot
 	requests []Request
 	buckets  []Bucket
+	present  Present
 
 	seed        uint64 // of the jitter; 0 is no jitter
 	incarnation uint64
@@ -70,7 +71,7 @@ func (m *Machine) Init(cfg *Config, mem Memory, seed uint64) {
 	clear(mem.Requests)
 	clear(mem.Buckets)
 	*m = Machine{
-		cfg: cfg, slots: mem.Slots, requests: mem.Requests, buckets: mem.Buckets, seed: seed,
+		cfg: cfg, slots: mem.Slots, requests: mem.Requests, buckets: mem.Buckets, present: mem.Present, seed: seed,
 		renewAt: Never, settleAt: Never, judgeAt: Never, stopAt: Never,
 		budget: budget{Never, Never, Never, Never}, termAt: Never,
 	}
@@ -82,6 +83,9 @@ func (m *Machine) CopyTo(dst *Machine, mem Memory) {
 	dst.slots = mem.Slots[:len(m.slots)]
 	dst.requests = mem.Requests[:len(m.requests)]
 	dst.buckets = mem.Buckets[:len(m.buckets)]
+	if dst.present = mem.Present; len(dst.present) > 0 {
+		dst.forget() // it is filled when the slots are counted
+	}
 	copy(dst.slots, m.slots)
 	copy(dst.requests, m.requests)
 	copy(dst.buckets, m.buckets)
@@ -99,7 +103,7 @@ func (m *Machine) Incarnation() uint64 { return m.incarnation }
 
 // Memory returns the memory the machine works in, to be used again by a later life.
 func (m *Machine) Memory() Memory {
-	return Memory{Slots: m.slots, Requests: m.requests, Buckets: m.buckets}
+	return Memory{Slots: m.slots, Requests: m.requests, Buckets: m.buckets, Present: m.present}
 }
 
 // Slots returns the slots, to look at.

@@ -137,13 +137,23 @@ type Memory struct {
 	Slots    []Slot
 	Requests []Request // one per queue
 	Buckets  []Bucket  // BucketsPerKind per kind; may be empty unless estimates are used
+
+	// Present is for machines with many slots, which then need not look through all of them for
+	// each grant. It says nothing that the slots do not say, and may be empty.
+	Present Present
 }
+
+// manySlots is from where on looking through all slots costs more than keeping Present.
+const manySlots = 64
 
 // NewMemory allocates memory for one machine.
 func NewMemory(cfg *Config, slots int) Memory {
 	mem := Memory{Slots: make([]Slot, slots), Requests: make([]Request, cfg.Queues)}
 	if cfg.Policy.Estimates != NoEstimates || cfg.Policy.LateClaim == RunLateClaimIfShort {
 		mem.Buckets = make([]Bucket, BucketsPerKind*len(cfg.Kinds))
+	}
+	if slots >= manySlots {
+		mem.Present = NewPresent(slots)
 	}
 	return mem
 }

@@ -88,7 +88,7 @@ func SnapshotSlots(data []byte) (int, error) {
 // with an error, and m must then not be stepped.
 func (m *Machine) ReadSnapshot(cfg *Config, mem Memory, data []byte) (rest []byte, err error) {
 	r := snapshotReader{rest: data}
-	*m = Machine{cfg: cfg, slots: mem.Slots, requests: mem.Requests, buckets: mem.Buckets}
+	*m = Machine{cfg: cfg, slots: mem.Slots, requests: mem.Requests, buckets: mem.Buckets, present: mem.Present}
 	slots, requests, buckets := r.head(m)
 	if r.err == nil && (slots != len(mem.Slots) || requests != len(mem.Requests) || buckets != len(mem.Buckets)) {
 		r.err = fmt.Errorf("protocol: snapshot of %d slots, %d requests and %d buckets does not fit memory of %d, %d and %d; it belongs to another configuration",

@@ -61,7 +61,7 @@ func (d *driver) stepRestored(t *rapid.T, snapshot []byte, ev Event) {
 	d.spare.Reset()
 	m.Step(d.now, ev, d.spare)
 	same(t, "a snapshot", &m, d.spare.All(), d.now, d.fx.All(), &d.m, d.now)
-	m.census = d.m.census // follows from the slots; see watch
+	m.census, m.present = d.m.census, d.m.present // follow from the slots; see watch
 	if !reflect.DeepEqual(&m, &d.m) {
 		t.Fatalf("a snapshot forgot something\n%+v\n%+v", &m, &d.m)
 	}

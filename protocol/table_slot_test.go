@@ -110,7 +110,7 @@ func slotRows() []slotRow {
 			results := map[string]bool{}
 			var message any
 			for _, ev := range evs {
-				before.CopyTo(&s.m, Memory{s.m.slots, s.m.requests, s.m.buckets})
+				before.CopyTo(&s.m, s.m.Memory())
 				_, message = impossibly(func() { s.do(ev) })
 				results[fmt.Sprint(s.m.slots[0].state, message != nil)] = true
 			}

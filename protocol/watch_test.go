@@ -207,8 +207,12 @@ func (d *driver) recount(t *rapid.T) {
 		return
 	}
 	d.books.seen["census"]++
+	present := slices.Clone(d.m.present)
 	d.m.forget()
 	fresh := *d.m.counted()
+	if !slices.Equal(present, d.m.present) {
+		t.Fatalf("jobs were counted as %v, and are %v", present, d.m.present)
+	}
 	d.m.census = kept
 	if kept.below > fresh.below {
 		t.Fatalf("slot %d is free, and none before %d was said to be", fresh.below, kept.below)
