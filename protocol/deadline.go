@@ -57,9 +57,11 @@ func (m *Machine) soonest() Instant {
 	case PhaseServing, PhaseQuiet:
 		at = m.wedgedAt()
 	case PhaseDraining, PhaseCancelling:
-		at = min(m.budget.undoBy, m.judgeAt)
+		at = min(m.budget.undoBy, m.judgeAt, m.budget.settleBy)
+	case PhaseSettling:
+		at = m.budget.settleBy
 	}
-	at = min(at, m.budget.settleBy, m.renewAt, m.settleAt)
+	at = min(at, m.renewAt, m.settleAt)
 	if m.counts() {
 		at = min(at, m.counted().soonest)
 	} else {
@@ -170,7 +172,7 @@ func (m *Machine) fire(now Instant, d due, fx *Effects) {
 // ever be free again: every slot holds a handler that was told to stop, and the last of
 // them has been silent for a lease since.
 func (m *Machine) wedgedAt() Instant {
-	if len(m.slots) == 0 || m.cfg.Policy.OnStop == IgnoreOnStop {
+	if len(m.slots) == 0 || m.cfg.Policy.OnStop == IgnoreOnStop || m.census.known && m.census.free > 0 {
 		return Never
 	}
 	last := Instant(0)

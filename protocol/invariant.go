@@ -5,15 +5,15 @@ import "fmt"
 // mustHold checks what is true between any two steps, whatever happened. A failure is a
 // defect of this package.
 func (m *Machine) mustHold() {
+	if m.counts() && m.census.known {
+		return // each slot was checked when it was counted, and the budget is made at the stop
+	}
 	b := &m.budget
 	if b.undoBy > b.settleBy || b.settleBy > b.exitBy || b.exitBy > b.killAt {
 		m.broken("the budget's instants are out of order", NoSlot)
 	}
 	if m.phase == PhaseGone && m.wake != Never {
 		m.broken("a deadline is armed in Gone", NoSlot)
-	}
-	if m.counts() && m.census.known {
-		return // each slot was checked when it was counted
 	}
 	allowed := slotsAllowed(m.phase)
 	for i := range m.slots {

@@ -28,32 +28,9 @@ func (p Phase) Stopping() bool { return p >= PhaseDraining && p <= PhaseSettling
 // Machine is the drain protocol of one worker process, from its registration to its exit.
 // Build one with Init; a zero Machine must not be stepped.
 type Machine struct {
-	cfg      *Config
-	slots    []Slot
-	requests []Request
-	buckets  []Bucket
-	present  Present
-
-	seed        uint64 // of the jitter; 0 is no jitter
-	incarnation uint64
-	draws       uint32 // jitters drawn so far
-
-	wake     Instant // what Deadline returns
-	retryAt  Instant // Booting: the next Register
-	renewAt  Instant // the next round of renewals
-	settleAt Instant // the next round of settling
-	judgeAt  Instant // the next weighing of going on against handing back
-	stopAt   Instant // the first stop; Never before it
-	doubtTo  Instant // until then the broker may hold what was given up while serving
-	budget   budget
-	census   census
-
-	surplus   uint32  // releases of jobs for which there was no slot that are not answered
-	surplusTo Instant // until then the broker may hold the newest of them
-
-	termAt     Instant // first SIGTERM of the newest group
-	termGroups uint8
-	interrupts uint8 // SIGINTs
+	// What nearly every step looks at comes first and lies together: a simulator steps another
+	// machine each time, and waits for its memory.
+	cfg *Config
 
 	phase       Phase
 	retries     uint8 // attempts at Register so far
@@ -61,6 +38,30 @@ type Machine struct {
 	status      uint8 // of the exit
 	wantsQuiet  bool  // Booting: quiet was asked for
 	more        bool  // another event follows at once
+	termGroups  uint8 // groups of SIGTERM so far
+	interrupts  uint8 // SIGINTs
+
+	wake     Instant // what Deadline returns
+	renewAt  Instant // the next round of renewals
+	settleAt Instant // the next round of settling
+	slots    []Slot
+	requests []Request
+	census   census
+	present  Present
+
+	incarnation uint64
+	seed        uint64 // of the jitter; 0 is no jitter
+	draws       uint32 // jitters drawn so far
+
+	surplus   uint32  // releases of jobs for which there was no slot that are not answered
+	surplusTo Instant // until then the broker may hold the newest of them
+	doubtTo   Instant // until then the broker may hold what was given up while serving
+	retryAt   Instant // Booting: the next Register
+	judgeAt   Instant // the next weighing of going on against handing back
+	stopAt    Instant // the first stop; Never before it
+	termAt    Instant // first SIGTERM of the newest group
+	budget    budget
+	buckets   []Bucket
 }
 
 // Init makes m a machine at the beginning of its life: its first Step asks the driver to
