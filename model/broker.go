@@ -221,16 +221,22 @@ func (b *Broker) Parks(who Member) bool {
 // nothing; it keeps the reads from being left out.
 func (b *Broker) Foresee(req *Request) uint64 {
 	var seen uint64
-	if m := b.members.find(req.From); m != nil {
-		seen = m.closed + uint64(m.lastGrant)
-	}
-	if row := b.Job(req.Effect.Job); row != nil {
-		seen += uint64(row.State) + uint64(row.Token)
+	switch req.Effect.Kind {
+	case protocol.Renew, protocol.Save, protocol.Settle:
+		row := b.Job(req.Effect.Job)
+		if row == nil {
+			break
+		}
+		seen = uint64(row.State) + uint64(row.Token)
 		if row.prev != 0 {
 			seen += uint64(b.Job(row.prev).next)
 		}
 		if row.next != 0 {
 			seen += uint64(b.Job(row.next).prev)
+		}
+	default:
+		if m := b.members.find(req.From); m != nil {
+			seen = m.closed + uint64(m.lastGrant)
 		}
 	}
 	return seen

@@ -100,7 +100,11 @@ func (b *books) close() {
 	}
 	live := b.world.fleet.progress(b.world.end)
 	for job, a := range byJob {
-		a.close(b.world.broker.Job(job), live[job])
+		var done protocol.Duration
+		if here := live.Get(uint64(job)); here != nil {
+			done = *here
+		}
+		a.close(b.world.broker.Job(job), done)
 	}
 }
 

@@ -1,7 +1,8 @@
 package sim
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/dist"
@@ -202,17 +203,29 @@ func (w *World) deploy() {
 	}
 	f.first = 0
 	if w.sc.Supervisor.Rollout.Strategy == model.OneByOne {
-		sort.Slice(f.order, func(i, j int) bool { return f.order[i] > f.order[j] })
+		slices.SortFunc(f.order, func(a, b int32) int { return cmp.Compare(b, a) })
 	} else {
-		n := uint64(f.deploys)
-		sort.Slice(f.order, func(i, j int) bool {
-			a, b := w.rnd.Draw(StreamVictim, n, uint64(f.order[i])), w.rnd.Draw(StreamVictim, n, uint64(f.order[j]))
-			return a < b || a == b && f.order[i] < f.order[j]
-		})
+		w.shuffle(f.order, StreamVictim, uint64(f.deploys))
 	}
 	f.rolling, f.began = true, w.now
 	w.record(meter.Record{Kind: meter.RolloutBegan})
 	w.advanceRollout()
+}
+
+// shuffle puts seats into the order that chance gives them.
+func (w *World) shuffle(seats []int32, s Stream, n uint64) {
+	type lot struct {
+		drawn uint64
+		seat  int32
+	}
+	lots := make([]lot, len(seats))
+	for i, seat := range seats {
+		lots[i] = lot{w.rnd.Draw(s, n, uint64(seat)), seat}
+	}
+	slices.SortFunc(lots, func(a, b lot) int { return cmp.Or(cmp.Compare(a.drawn, b.drawn), cmp.Compare(a.seat, b.seat)) })
+	for i := range lots {
+		seats[i] = lots[i].seat
+	}
 }
 
 // advanceRollout makes the moves that the rollout's rules allow now.
@@ -297,14 +310,18 @@ func (w *World) alive(owner model.Member) bool {
 }
 
 // progress returns how far the executions that run now have come, by job.
-func (f *fleet) progress(now protocol.Instant) map[protocol.JobKey]protocol.Duration {
-	live := make(map[protocol.JobKey]protocol.Duration)
+func (f *fleet) progress(now protocol.Instant) *model.Pages[protocol.Duration] {
+	live := new(model.Pages[protocol.Duration])
 	for i := range f.procs {
 		p := &f.procs[i]
 		for k := range p.execs {
 			if x := &p.execs[k]; x.state == execWorks || x.state == execLeaves {
-				job := p.slot(k).Job()
-				live[job] = max(live[job], x.progress(p.worksAt(now)))
+				job, done := uint64(p.slot(k).Job()), x.progress(p.worksAt(now))
+				if other := live.Get(job); other == nil {
+					*live.Put(job) = done
+				} else {
+					*other = max(*other, done)
+				}
 			}
 		}
 	}

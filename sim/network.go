@@ -108,7 +108,7 @@ func (w *World) serve(e event) {
 	w.broker.Handle(w.now, req, &w.out)
 	w.flush()
 	if p := &w.fleet.procs[e.seat]; p.is(req.From) {
-		if w.broker.Parks(req.From) {
+		if req.Effect.Kind == protocol.Claim && w.broker.Parks(req.From) {
 			p.visitAt = w.now.Add(w.configs[0].Park) // by an answer
 		}
 		w.attend(p)

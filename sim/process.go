@@ -39,13 +39,14 @@ type process struct {
 	causes     [4]meter.Cause // how the latest lives ended, by number
 }
 
-// body is a process that runs. Once it has ended another may have it.
+// body is a process that runs. Once it has ended another may have it. What nearly every event
+// looks at lies together, from the end of requests into the machine.
 type body struct {
-	machine  protocol.Machine
 	requests [1]protocol.Request
-	execs    []execution      // one per slot
 	tickAt   protocol.Instant // of the first queued tick, if it is not over
 	visitAt  protocol.Instant // when something else attends to the process, if it is not over: the earliest that is known
+	execs    []execution      // one per slot
+	machine  protocol.Machine
 	upAt     protocol.Instant // when it began to run
 }
 

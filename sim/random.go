@@ -37,6 +37,8 @@ const (
 	StreamEvict   // gap before eviction n of a seat
 	StreamPreempt // gap before preemption n of a seat
 	StreamScaleIn // order in which scale-in n picks its victims
+
+	streams
 )
 
 // Address names one random number.
@@ -50,7 +52,7 @@ type Address struct {
 // sparse overrides. Replaying is running again; shrinking a story is setting overrides to
 // zero, the harmless value.
 type Random struct {
-	key       uint64
+	keys      [streams]uint64    // by stream
 	overrides map[Address]uint64 // looked up, never ranged over
 	calm      bool               // nothing of any probability happens
 	log       *[]Address         // of what happened; mostly nil
@@ -58,7 +60,9 @@ type Random struct {
 
 // NewRandom returns the random numbers of a seed.
 func NewRandom(seed uint64, overrides map[Address]uint64) Random {
-	return Random{key: mix(seed ^ 0x9e3779b97f4a7c15), overrides: overrides}
+	r := Random{overrides: overrides}
+	r.Reseed(seed)
+	return r
 }
 
 // Draw returns the uniformly distributed 64-bit number at an address.
@@ -68,8 +72,7 @@ func (r *Random) Draw(s Stream, entity, index uint64) uint64 {
 			return v
 		}
 	}
-	h := mix(r.key + uint64(s+1)*0xa0761d6478bd642f)
-	h = mix(h ^ (entity+1)*0xe7037ed1a0b428db)
+	h := mix(r.keys[s] ^ (entity+1)*0xe7037ed1a0b428db)
 	return mix(h ^ (index+1)*0x8ebc6af09c88c6e3)
 }
 
@@ -100,9 +103,14 @@ func (r *Random) Happens(s Stream, entity, index uint64, p model.PPB) bool {
 }
 
 // Reseed makes what is drawn from now on follow from another seed.
-func (r *Random) Reseed(seed uint64) { r.key = mix(seed ^ 0x9e3779b97f4a7c15) }
+func (r *Random) Reseed(seed uint64) {
+	key := mix(seed ^ 0x9e3779b97f4a7c15)
+	for s := range r.keys {
+		r.keys[s] = mix(key + uint64(s+1)*0xa0761d6478bd642f)
+	}
+}
 
-var streamNames = [...]string{"arrival", "work", "start", "crash", "pause", "partition", "slow", "failover", "drift", "victim",
+var streamNames = [streams]string{"arrival", "work", "start", "crash", "pause", "partition", "slow", "failover", "drift", "victim",
 	"execution", "undo", "seed", "message", "answer", "drill", "evict", "preempt", "scale-in"}
 
 // String returns the name by which scenario files call the stream.

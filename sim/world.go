@@ -334,6 +334,10 @@ func (w *World) finish() *meter.Row {
 		if r == nil {
 			return meter.Ending{}, 0
 		}
+		done := protocol.Duration(r.Cursor)
+		if here := live.Get(uint64(job)); here != nil {
+			done = max(done, *here)
+		}
 		claimed, alive := r.State == model.JobClaimed, w.alive(r.Owner)
 		return meter.Ending{
 			Known:   w.preset.Rescue != model.LostWithHolder || !claimed || alive,
@@ -341,7 +345,7 @@ func (w *World) finish() *meter.Row {
 			Alive:   alive,
 			Rescued: w.preset.Rescue != model.NoRescue && r.Leased(),
 			Cause:   w.causeOfSilence(r.Owner.Seat, r.Owner.Nonce),
-		}, max(live[job], protocol.Duration(r.Cursor))
+		}, done
 	})
 	row.Counts[meter.Events] = w.count
 	row.TraceHash = w.hash
