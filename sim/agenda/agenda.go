@@ -43,7 +43,7 @@ func (e *Entry[E]) before(f *Entry[E]) bool {
 
 // Agenda is what is to happen. The zero value is empty, at instant 0.
 type Agenda[E any] struct {
-	near   heap[E]          // everything up to last
+	near   present[E]       // everything up to last
 	last   protocol.Instant // of the present; what comes later is in a bucket
 	start  protocol.Instant // of the present
 	size   int              // entries altogether
@@ -85,20 +85,24 @@ func (a *Agenda[E]) file(e *Entry[E]) {
 // Turn makes what comes next the present when nothing is left of it, and reports whether it
 // did. Peek and Pop turn by themselves; whoever turns can look at Near beforehand.
 func (a *Agenda[E]) Turn() bool {
-	if len(a.near) > 0 || a.size == 0 {
+	if a.near.len() > 0 || a.size == 0 {
 		return false
 	}
-	for len(a.near) < a.size {
+	a.turn()
+	return true
+}
+
+func (a *Agenda[E]) turn() {
+	for a.near.len() < a.size {
 		n, k := a.next()
-		if held := int(a.level[n].bucket[k].n); n > 0 && held > little && len(a.near) == 0 {
+		if held := int(a.level[n].bucket[k].n); n > 0 && held > little && a.near.len() == 0 {
 			a.divide(n, k)
-		} else if len(a.near) == 0 || len(a.near)+held <= little {
+		} else if a.near.len() == 0 || a.near.len()+held <= little {
 			a.open(n, k)
 		} else {
 			break
 		}
 	}
-	return true
 }
 
 // open adds a bucket to the present.
@@ -133,16 +137,20 @@ func (a *Agenda[E]) next() (n int, k uint) {
 	panic("agenda: entries were lost")
 }
 
-// Near returns the entries of the present, in no order, to look at until the next call.
-func (a *Agenda[E]) Near() []Entry[E] { return a.near }
+// Soon reports whether an entry for an instant would be one of the present.
+func (a *Agenda[E]) Soon(at protocol.Instant) bool { return at <= a.last }
+
+// Near returns the next entries, to look at until the next call: all of the present, unless they
+// are very many.
+func (a *Agenda[E]) Near() []Entry[E] { return a.near.sorted[a.near.first:] }
 
 // Peek returns the next entry's instant, or Never when there is none.
 func (a *Agenda[E]) Peek() protocol.Instant {
 	a.Turn()
-	if len(a.near) == 0 {
+	if a.near.len() == 0 {
 		return protocol.Never
 	}
-	return a.near[0].At
+	return a.near.peek().At
 }
 
 // Pop takes the next entry. There must be one.
