@@ -216,30 +216,34 @@ func (b *Broker) Parks(who Member) bool {
 	return m != nil && m.parked
 }
 
-// Foresee reads what Handle will need for a request, and changes nothing: a driver that knows
-// several requests ahead can wait for all their memory at once. The number it returns means
-// nothing; it keeps the reads from being left out.
-func (b *Broker) Foresee(req *Request) uint64 {
-	var seen uint64
-	switch req.Effect.Kind {
+// Foresee has the memory fetched that Handle will need for a request, which must be one about
+// to be handled, and changes nothing. It goes from one thing to the next, and each must be there
+// before the next is known: so it takes four steps, 0 to 3, a while apart.
+func (b *Broker) Foresee(req *Request, step int) {
+	switch e := &req.Effect; e.Kind {
 	case protocol.Renew, protocol.Save, protocol.Settle:
-		row := b.Job(req.Effect.Job)
-		if row == nil {
-			break
-		}
-		seen = uint64(row.State) + uint64(row.Token)
-		if row.prev != 0 {
-			seen += uint64(b.Job(row.prev).next)
-		}
-		if row.next != 0 {
-			seen += uint64(b.Job(row.next).prev)
+		if step < 2 {
+			b.jobs.Foresee(uint64(e.Job), step)
+		} else if row := b.Job(e.Job); row != nil { // its neighbours
+			b.jobs.Foresee(uint64(row.prev), step-2)
+			b.jobs.Foresee(uint64(row.next), step-2)
 		}
 	default:
-		if m := b.members.find(req.From); m != nil {
-			seen = m.closed + uint64(m.lastGrant)
-		}
+		b.members.foresee(req.From, step)
 	}
-	return seen
+}
+
+// ForeseeGrant has the memory of those fetched who will be given the next jobs, and returns the
+// seat of the first, or -1 when nobody waits.
+func (b *Broker) ForeseeGrant() int32 {
+	if len(b.members.waiters) == 0 {
+		return -1
+	}
+	first := b.members.row(b.members.waiters[0].head)
+	if first.next >= 0 {
+		b.members.rows.Foresee(uint32(first.next))
+	}
+	return first.Seat
 }
 
 // CancelJob is an operator's wish: the holder learns it at its next renewal; a job that

@@ -1,6 +1,9 @@
 package model
 
-import "github.com/quiesce/quiesce/protocol"
+import (
+	"github.com/quiesce/quiesce/internal/prefetch"
+	"github.com/quiesce/quiesce/protocol"
+)
 
 // member is the broker's one bounded row of a worker's life: the highest claim request that
 // is closed and what the newest was given.
@@ -108,6 +111,23 @@ func (t *memberTable) find(who Member) *member {
 		}
 	}
 	return nil
+}
+
+// foresee has the memory fetched that find will read, in two steps.
+func (t *memberTable) foresee(who Member, step int) {
+	if who.Seat < 0 || int(who.Seat) >= len(t.lives) {
+		return
+	}
+	switch of := &t.lives[who.Seat]; step {
+	case 0:
+		prefetch.All(of)
+	case 1:
+		for _, place := range of {
+			if place != 0 {
+				t.rows.Foresee(place - 1)
+			}
+		}
+	}
 }
 
 // place returns where a member's row lies.

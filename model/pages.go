@@ -1,5 +1,7 @@
 package model
 
+import "github.com/quiesce/quiesce/internal/prefetch"
+
 // pageSize is how many neighbours share a page.
 const pageSize = 256
 
@@ -89,6 +91,22 @@ func (p *Pages[T]) Get(n uint64) *T {
 		return nil
 	}
 	return p.values.At(place - 1)
+}
+
+// Foresee has the memory fetched that Get will read, in the step that is told: first 0, where the
+// value of n is, and a while later 1, the value itself.
+func (p *Pages[T]) Foresee(n uint64, step int) {
+	d, i := n/pageSize-p.base, n%pageSize
+	if d >= uint64(len(p.dir)) || i >= uint64(len(p.dir[d].places)) {
+		return
+	}
+	at := &p.dir[d].places[i]
+	switch {
+	case step == 0:
+		prefetch.All(at)
+	case *at != 0:
+		p.values.Foresee(*at - 1)
+	}
 }
 
 // Drop forgets serial number n.

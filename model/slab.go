@@ -1,5 +1,7 @@
 package model
 
+import "github.com/quiesce/quiesce/internal/prefetch"
+
 // blockSize is how many values of a Slab lie in one piece of memory.
 const blockSize = 256
 
@@ -32,6 +34,9 @@ func (s *Slab[T]) New() uint32 {
 
 // At returns the value at a place.
 func (s *Slab[T]) At(place uint32) *T { return &s.blocks[place/blockSize][place%blockSize] }
+
+// Foresee has the memory of a value fetched.
+func (s *Slab[T]) Foresee(place uint32) { prefetch.All(s.At(place)) }
 
 // Put keeps a value and returns its place.
 func (s *Slab[T]) Put(v T) uint32 {

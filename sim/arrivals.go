@@ -103,5 +103,8 @@ func (w *World) arrive(e event) error {
 	}
 	w.broker.Enqueue(w.now, a.Job, a.Kind, version, a.Work, &w.out)
 	w.flush()
+	if w.large {
+		w.foreseeGrant()
+	}
 	return w.scheduleAfter(a.Kind)
 }

@@ -65,17 +65,30 @@ func (f *fleet) body(cfg *protocol.Config) *body {
 // makeBodies makes a number of bodies that lie side by side.
 func (f *fleet) makeBodies(cfg *protocol.Config) {
 	const many = 64
+	if f.slots == 1 {
+		all := make([]struct {
+			body
+			slot [1]protocol.Slot
+			exec [1]execution
+		}, many)
+		for i := range all {
+			f.makeBody(cfg, &all[i].body, all[i].slot[:], all[i].exec[:])
+		}
+		return
+	}
 	bodies := make([]body, many)
 	slots := make([]protocol.Slot, many*f.slots)
 	execs := make([]execution, many*f.slots)
 	for i := range bodies {
-		b, from, to := &bodies[i], i*f.slots, (i+1)*f.slots
-		b.execs = execs[from:to:to]
-		b.machine.Init(cfg, protocol.Memory{
-			Slots: slots[from:to:to], Requests: b.requests[:], Buckets: protocol.NewMemory(cfg, 0).Buckets,
-		}, 0)
-		f.idle = append(f.idle, b)
+		from, to := i*f.slots, (i+1)*f.slots
+		f.makeBody(cfg, &bodies[i], slots[from:to:to], execs[from:to:to])
 	}
+}
+
+func (f *fleet) makeBody(cfg *protocol.Config, b *body, slots []protocol.Slot, execs []execution) {
+	b.execs = execs
+	b.machine.Init(cfg, protocol.Memory{Slots: slots, Requests: b.requests[:], Buckets: protocol.NewMemory(cfg, 0).Buckets}, 0)
+	f.idle = append(f.idle, b)
 }
 
 // bury takes the body of a process that has ended.

@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/internal/prefetch"
 	"github.com/quiesce/quiesce/sim/agenda"
 )
 
@@ -9,51 +9,67 @@ import (
 // caches, so that it pays to foresee.
 const vast = 4096
 
-// foresee reads what the next events will need. In a large world every event is about
-// another worker, whose memory must be waited for, piece after piece as its code comes to
-// it. Reads that do not depend on each other are waited for together, so here each turn
-// reads one piece for all of the next events. It changes nothing.
+// foresee has the memory fetched that the next events will need. In a large world every event is
+// about another worker, and one thing leads to the next: the seat to its body, the body to a slot,
+// the slot to a job. So each step goes one further for all of the next events, and what it asked
+// for comes while the others are looked at. It changes nothing.
 func (w *World) foresee(next []agenda.Entry[event]) {
-	var seen uint64 // means nothing, but keeps the reads from being left out
 	for i := range next {
 		e := &next[i].What
-		p := &w.fleet.procs[e.seat]
-		seen += uint64(p.life) + uint64(p.termAt)
-		switch e.kind {
-		case evRequest:
-			r := w.requests.At(e.what)
-			seen += r.From.Incarnation + uint64(r.Effect.Cursor)
-		case evAnswer:
-			a := w.answers.At(e.what - 1)
-			seen += uint64(a.event.Cursor) + uint64(a.event.Token)
-		}
+		prefetch.All(&w.fleet.procs[e.seat])
+		w.foreseeRequest(e, 0)
 	}
 	for i := range next {
 		e := &next[i].What
-		if e.kind == evRequest {
-			seen += w.broker.Foresee(w.requests.At(e.what))
-			continue
-		}
-		b := w.fleet.procs[e.seat].body
-		m := &b.machine
-		seen += uint64(m.Phase()) + m.Incarnation() + uint64(m.ExitBy()) + uint64(m.Deadline()) + uint64(b.visitAt)
+		w.fleet.procs[e.seat].body.foresee()
+		w.foreseeRequest(e, 1)
 	}
 	for i := range next {
 		e := &next[i].What
-		p := &w.fleet.procs[e.seat]
-		if e.kind < evAnswer || e.kind == evRequest || int(e.slot) >= len(p.execs) {
-			continue
-		}
-		s := p.slot(int(e.slot))
-		seen += uint64(s.State()) + uint64(s.Job()) + uint64(p.execs[e.slot].state)
-		switch e.kind {
-		case evHandler:
-			seen += w.meter.Foresee(s.Job())
-		case evAnswer:
-			if a := w.answers.At(e.what - 1); a.event.Kind == protocol.Granted {
-				seen += w.meter.Foresee(a.event.Job)
-			}
-		}
+		w.fleet.procs[e.seat].body.foreseeSlot(int(e.slot))
+		w.foreseeRequest(e, 2)
 	}
-	w.seen += seen
+	for i := range next {
+		e := &next[i].What
+		w.foreseeReturn(e, 0)
+		w.foreseeRequest(e, 3)
+	}
+	for i := range next {
+		w.foreseeReturn(&next[i].What, 1)
+	}
+}
+
+func (w *World) foreseeRequest(e *event, step int) {
+	if e.kind == evRequest {
+		w.broker.Foresee(w.requests.At(e.what), step)
+	}
+}
+
+func (w *World) foreseeReturn(e *event, step int) {
+	if e.kind != evHandler {
+		return
+	}
+	if p := &w.fleet.procs[e.seat]; int(e.slot) < len(p.execs) {
+		w.meter.Foresee(p.slot(int(e.slot)).Job(), step)
+	}
+}
+
+// foresee has the part of a body fetched that nearly every event looks at.
+func (b *body) foresee() { prefetch.First(b, looked) }
+
+// looked is how many bytes that is: what is for drains comes last in a machine.
+const looked = 224
+
+func (b *body) foreseeSlot(i int) {
+	if i < len(b.execs) {
+		prefetch.All(&b.machine.Slots()[i])
+		prefetch.All(&b.execs[i])
+	}
+}
+
+// foreseeGrant has the memory of those fetched who will be given the next jobs.
+func (w *World) foreseeGrant() {
+	if seat := w.broker.ForeseeGrant(); seat >= 0 {
+		prefetch.All(&w.fleet.procs[seat])
+	}
 }

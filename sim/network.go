@@ -185,6 +185,10 @@ func (w *World) dispatchAnswer(p *process, parts []model.Answer, at protocol.Ins
 	w.at(at, event{kind: evAnswer, seat: to.Seat, life: uint32(to.Nonce), what: w.chain(parts)})
 	if p.is(*to) {
 		p.expect(w.now, at)
+		if w.large && w.queue.Soon(at) {
+			p.body.foresee()
+			p.body.foreseeSlot(0)
+		}
 	}
 }
 

@@ -105,8 +105,7 @@ type World struct {
 	meter    *meter.Meter
 	count    int64
 	hash     uint64
-	large    bool   // it pays to foresee
-	seen     uint64 // see foresee
+	large    bool // it pays to foresee
 	observer func(Observation)
 	check    *invariant.Checker
 	cut      func(*process, *protocol.Effect) bool // tests: the process dies instead of carrying this out

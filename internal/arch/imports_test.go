@@ -38,7 +38,11 @@ var table = []row{
 		why: "a deviation is one bit; the rule that reads it says what it means",
 	},
 	{
-		pkg: "model", ours: []string{"internal/deviation", "model/dist", "protocol"},
+		pkg: "internal/prefetch",
+		why: "an instruction of the processor, under a name",
+	},
+	{
+		pkg: "model", ours: []string{"internal/deviation", "internal/prefetch", "model/dist", "protocol"},
 		why: "the world in miniature is made of the protocol's values and nothing else",
 	},
 	{
@@ -59,7 +63,7 @@ var table = []row{
 		why:    "the kit compares any broker with the reference broker, and brings no other along",
 	},
 	{
-		pkg: "sim", ours: []string{"model", "model/dist", "model/meter", "protocol", "sim/agenda", "sim/invariant"},
+		pkg: "sim", ours: []string{"internal/prefetch", "model", "model/dist", "model/meter", "protocol", "sim/agenda", "sim/invariant"},
 		why: "the core of the simulator runs the model; files, statistics and the real world are above or beside it",
 	},
 	{

@@ -106,14 +106,9 @@ func (m *Meter) Add(r Record) {
 	}
 }
 
-// Foresee reads what Add will need for a record about a job, and changes nothing; see
-// model.Broker.Foresee.
-func (m *Meter) Foresee(key protocol.JobKey) uint64 {
-	if j := m.jobs.Get(uint64(key)); j != nil {
-		return uint64(j.enqueued) + uint64(j.trouble)
-	}
-	return 0
-}
+// Foresee has the memory fetched that Add will need for a record about a job, in two steps a
+// while apart, 0 and 1.
+func (m *Meter) Foresee(key protocol.JobKey, step int) { m.jobs.Foresee(uint64(key), step) }
 
 // forget drops jobs that ended long enough ago.
 func (m *Meter) forget(now protocol.Instant) {
