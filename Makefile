@@ -20,7 +20,7 @@ CALM = $(addprefix ./,$(PURE) sim/hunt cmd/simulate examples/...)
 STATICCHECK ?= go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
 .DEFAULT_GOAL := help
-.PHONY: help build tools test lint fmt bench costs throughput stops fuzz hunt cover cross determinism explore check simulate
+.PHONY: help build tools test lint fmt bench costs profile throughput stops fuzz hunt cover cross determinism explore check simulate
 
 help: ## List the targets and the variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,10 +32,11 @@ build: ## Build ./simulate
 tools: ## Install redis-server where that is possible; tests that need it say so and skip without it
 	@.ci/need redis-server redis-server || true
 
+# compiled without default.pgo, or every package is compiled a second time for the tests of the commands
 test: tools lint ## What CI runs: lint, and every test, with the race detector where anything can race
-	go test $(RACE) -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(CALM))")
-	go test $(RACE) -run 'AnyNumberOfLanes|WhateverTheCores|Stopped' ./sim/explore ./sim/hunt ./cmd/simulate # their goroutines
-	go test $(CALM)
+	go test $(RACE) -pgo=off -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(CALM))")
+	go test $(RACE) -pgo=off -run 'AnyNumberOfLanes|WhateverTheCores|Stopped' ./sim/explore ./sim/hunt ./cmd/simulate # their goroutines
+	go test -pgo=off $(CALM)
 
 lint: ## gofmt, vet and staticcheck
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "make fmt would change:" $$unformatted >&2; exit 1; }
@@ -49,6 +50,12 @@ bench: ## Run the benchmarks of the core: nanoseconds and allocations per event 
 
 costs: ## What full worlds of several sizes cost, in one table
 	go run ./cmd/bench sim
+
+profile: ## Make the profile anew by which simulate and bench are compiled (default.pgo)
+	@mkdir -p out
+	go test ./sim -run '^$$' -bench 'Hybrid1000$$|Crash' -benchtime 3s -cpuprofile out/sim.prof -o out/sim.test
+	go test ./sim/explore -run '^$$' -bench . -benchtime 3s -cpuprofile out/explore.prof -o out/explore.test
+	go tool pprof -proto out/sim.prof out/explore.prof > cmd/simulate/default.pgo && cp cmd/simulate/default.pgo cmd/bench/
 
 throughput: ## The Redis queue, asynq and river beside it: jobs a second, latency, what a job costs (seven minutes)
 	go run ./cmd/bench redis
