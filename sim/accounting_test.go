@@ -127,7 +127,7 @@ func everyPartAddsUp(t *testing.T, w *World, row *meter.Row, b *books) {
 	running := int64(0)
 	for i := range w.fleet.procs {
 		for k := range w.fleet.procs[i].execs {
-			if s := w.fleet.procs[i].execs[k].state; s == execWorks || s == execLeaves {
+			if w.fleet.procs[i].execs[k].runs() {
 				running++
 			}
 		}

@@ -135,7 +135,7 @@ func (w *World) pause(p *process, length protocol.Duration) {
 	w.standsStill(p, p.pausedUntil)
 	for i := range p.execs {
 		x := &p.execs[i]
-		if x.state == execWorks || x.state == execLeaves {
+		if x.runs() {
 			w.record(meter.Record{Kind: meter.ExecutionPaused, Job: p.slot(i).Job(), Token: p.slot(i).Token(), Seat: p.seat})
 		}
 		x.turn++
@@ -154,10 +154,10 @@ func (w *World) onResume(p *process) {
 	w.note("resume", p)
 	for i := range p.execs {
 		switch x := &p.execs[i]; x.state {
-		case execWorks, execLeaves:
+		case execWorks, execIsDeaf, execLeaves:
 			w.record(meter.Record{Kind: meter.ExecutionResumed, Job: p.slot(i).Job(), Token: p.slot(i).Token(), Seat: p.seat})
 			w.scheduleHandler(p, i)
-			if w.sc.Jobs[x.kind].Save > 0 && x.state == execWorks {
+			if w.jobIn(p, i).Save > 0 && x.works() {
 				w.scheduleSave(p, i)
 			}
 			w.scheduleOutOfMemory(p, i)

@@ -328,7 +328,7 @@ func (f *fleet) progress(now protocol.Instant) *model.Pages[protocol.Duration] {
 	for i := range f.procs {
 		p := &f.procs[i]
 		for k := range p.execs {
-			if x := &p.execs[k]; x.state == execWorks || x.state == execLeaves {
+			if x := &p.execs[k]; x.runs() {
 				job, done := uint64(p.slot(k).Job()), x.progress(p.worksAt(now))
 				if other := live.Get(job); other == nil {
 					*live.Put(job) = done

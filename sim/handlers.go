@@ -15,12 +15,13 @@ const (
 	execWaits             // for a slot of its process, which claimed more than it can work on
 	execReturns           // it comes back without having begun
 	execWorks             // towards its end
+	execIsDeaf            // likewise, whatever it is told
 	execLeaves            // it will notice its cancellation before its end
 	execUndoes            // its undo hooks run
 )
 
 // execution is the handler in one slot: what it still has to do, and when it will return.
-// Whose job it is, and under which token, the machine's slot knows as long as it runs.
+// Whose job it is, of which kind and under which token, the machine's slot knows as long as it runs.
 type execution struct {
 	work      protocol.Duration // all of the job's
 	base      protocol.Duration // done by earlier executions and saved
@@ -29,11 +30,15 @@ type execution struct {
 	endAt     protocol.Instant
 	turn      uint32 // voids events of earlier executions in this slot
 	number    uint16 // of this execution of the job, from 1
-	kind      protocol.Kind
 	state     execState
 	cause     protocol.Cause
-	deaf      bool
 }
+
+// works reports whether it goes on towards its end.
+func (x *execution) works() bool { return x.state == execWorks || x.state == execIsDeaf }
+
+// runs reports whether the handler has not returned.
+func (x *execution) runs() bool { return x.works() || x.state == execLeaves }
 
 func (x *execution) progress(now protocol.Instant) protocol.Duration {
 	return min(x.base+max(now.Sub(x.began), 0), x.work)
@@ -55,6 +60,9 @@ func (p *process) drawsOf(slot int, what uint64) (entity, index uint64) {
 	return uint64(p.slot(slot).Job()), uint64(p.execs[slot].number)*drawsPerExecution + what
 }
 
+// jobIn returns what the scenario says of the kind of job in a slot.
+func (w *World) jobIn(p *process, slot int) *model.Job { return &w.sc.Jobs[p.slot(slot).Kind()] }
+
 func (w *World) executionHappens(p *process, slot int, what uint64, chance model.PPB) bool {
 	entity, index := p.drawsOf(slot, what)
 	return w.rnd.Happens(StreamExecution, entity, index, chance)
@@ -64,7 +72,7 @@ func (w *World) executionHappens(p *process, slot int, what uint64, chance model
 // claimed more than it works on.
 func (w *World) takeOn(p *process, e *protocol.Effect) {
 	x := &p.execs[e.Slot]
-	*x = execution{kind: e.JobKind, turn: x.turn + 1, state: execWaits, began: w.now}
+	*x = execution{turn: x.turn + 1, state: execWaits, began: w.now}
 	if row := w.broker.Job(e.Job); row != nil {
 		x.work, x.base, x.number = row.Work, protocol.Duration(row.Cursor), row.Deliveries
 	}
@@ -78,9 +86,11 @@ func (w *World) takeOn(p *process, e *protocol.Effect) {
 
 func (w *World) startExecution(p *process, slot int) {
 	x := &p.execs[slot]
-	j := &w.sc.Jobs[x.kind]
+	j := w.jobIn(p, slot)
 	x.state, x.began = execWorks, w.now
-	x.deaf = w.executionHappens(p, slot, drawDeaf, j.Deaf)
+	if w.executionHappens(p, slot, drawDeaf, j.Deaf) {
+		x.state = execIsDeaf
+	}
 	w.record(meter.Record{Kind: meter.ExecutionStarted, Job: p.slot(slot).Job(), Token: p.slot(slot).Token(), Work: x.base, Seat: p.seat})
 	x.endAt = w.now.Add(max(x.work-x.base, 0))
 	w.scheduleHandler(p, slot)
@@ -88,7 +98,7 @@ func (w *World) startExecution(p *process, slot int) {
 		w.scheduleSave(p, slot)
 	}
 	if w.executionHappens(p, slot, drawCPUBound, j.CPUBound) {
-		x.deaf = true
+		x.state = execIsDeaf
 		p.blockedUntil = max(p.blockedUntil, x.endAt)
 		w.standsStill(p, p.blockedUntil)
 	}
@@ -108,12 +118,12 @@ func (w *World) cancelExecution(p *process, e *protocol.Effect) {
 	if x.state == execWaits {
 		w.returnWaiting(p, int(e.Slot))
 	}
-	if x.state != execWorks || x.deaf {
+	if x.state != execWorks {
 		return
 	}
 	x.cause = e.Cause
 	at := w.now
-	if gap := w.sc.Jobs[x.kind].Checkpoint; gap > 0 {
+	if gap := w.jobIn(p, int(e.Slot)).Checkpoint; gap > 0 {
 		at = x.began.Add((w.now.Sub(x.began)/gap + 1) * gap)
 	}
 	if at >= x.endAt {
@@ -132,11 +142,11 @@ func (w *World) onHandler(p *process, e event) {
 		w.step(p, protocol.Returned(int(e.slot), protocol.ReturnedYield, true))
 		return
 	}
-	if x.turn != e.what || x.state != execWorks && x.state != execLeaves {
+	if x.turn != e.what || !x.runs() {
 		return
 	}
-	j := &w.sc.Jobs[x.kind]
-	finished := x.state == execWorks
+	j := w.jobIn(p, int(e.slot))
+	finished := x.works()
 	state := p.machine.Slots()[e.slot].State()
 	code, how := protocol.ReturnedError, meter.Interrupted
 	// A scope without hooks has nothing to undo; a handler that is done commits its scope
@@ -152,7 +162,7 @@ func (w *World) onHandler(p *process, e event) {
 		how = meter.Failed
 	}
 	if finished && how == meter.Succeeded {
-		w.learn(x)
+		w.learn(p.slot(int(e.slot)).Kind(), x.work)
 	}
 	w.endExecution(p, int(e.slot), how, meter.CauseOfCancel(x.cause, p.cause))
 	x.state = execNone
@@ -164,7 +174,7 @@ func (w *World) endExecution(p *process, slot int, how meter.How, cause meter.Ca
 	x := &p.execs[slot]
 	w.record(meter.Record{
 		Kind: meter.ExecutionEnded, Job: p.slot(slot).Job(), Token: p.slot(slot).Token(), Work: x.progress(p.worksAt(w.now)), Total: x.work, Span: x.base,
-		Count: int32(w.sc.Jobs[x.kind].Effects), How: how, Cause: cause, Seat: p.seat,
+		Count: int32(w.jobIn(p, slot).Effects), How: how, Cause: cause, Seat: p.seat,
 		Paused: p.pausedUntil > w.now,
 	})
 }
@@ -172,7 +182,7 @@ func (w *World) endExecution(p *process, slot int, how meter.How, cause meter.Ca
 // killExecution is what the death of a process does to a handler.
 func (w *World) killExecution(p *process, slot int, cause meter.Cause) {
 	x := &p.execs[slot]
-	if x.state == execWorks || x.state == execLeaves {
+	if x.runs() {
 		w.endExecution(p, slot, meter.Killed, cause)
 	}
 	x.state = execNone
@@ -183,7 +193,7 @@ func (w *World) killExecution(p *process, slot int, cause meter.Cause) {
 // if it is one that does.
 func (w *World) scheduleOutOfMemory(p *process, slot int) {
 	x := &p.execs[slot]
-	if !w.executionHappens(p, slot, drawOOM, w.sc.Jobs[x.kind].OOM) {
+	if !w.executionHappens(p, slot, drawOOM, w.jobIn(p, slot).OOM) {
 		return
 	}
 	entity, index := p.drawsOf(slot, drawOOMPoint)
@@ -192,7 +202,7 @@ func (w *World) scheduleOutOfMemory(p *process, slot int) {
 }
 
 func (w *World) onOutOfMemory(p *process, e event) {
-	if x := &p.execs[e.slot]; x.turn == e.what && x.state == execWorks {
+	if x := &p.execs[e.slot]; x.turn == e.what && x.works() {
 		w.crash(p)
 	}
 }
@@ -200,7 +210,7 @@ func (w *World) onOutOfMemory(p *process, e event) {
 // scheduleSave queues the next point at which the handler saves its cursor.
 func (w *World) scheduleSave(p *process, slot int) {
 	x := &p.execs[slot]
-	every := w.sc.Jobs[x.kind].Save
+	every := w.jobIn(p, slot).Save
 	point := (x.progress(w.now)/every + 1) * every
 	if at := x.began.Add(point - x.base); at < x.endAt {
 		w.at(at, event{kind: evSave, seat: p.seat, life: p.life, slot: int16(slot), what: x.turn})
@@ -209,13 +219,13 @@ func (w *World) scheduleSave(p *process, slot int) {
 
 func (w *World) onSave(p *process, e event) {
 	x := &p.execs[e.slot]
-	if x.turn != e.what || x.state != execWorks {
+	if x.turn != e.what || !x.works() {
 		return
 	}
 	// A cursor rides on the next renewal, unless it is flushed; where there are none it goes by itself.
-	flush := w.sc.Jobs[x.kind].Flush || w.sc.Queue.Heartbeat == model.NoHeartbeat
+	flush := w.jobIn(p, int(e.slot)).Flush || w.sc.Queue.Heartbeat == model.NoHeartbeat
 	w.step(p, protocol.SaveCursor(int(e.slot), protocol.Cursor(x.progress(w.now)), flush))
-	if p.life == e.life && x.turn == e.what && x.state == execWorks {
+	if p.life == e.life && x.turn == e.what && x.works() {
 		w.scheduleSave(p, int(e.slot))
 	}
 }
@@ -236,7 +246,7 @@ func (w *World) onUndo(p *process, e event) {
 	x.state = execNone
 	code := protocol.UndoDone
 	job, token := p.slot(int(e.slot)).Job(), p.slot(int(e.slot)).Token()
-	if w.rnd.Happens(StreamUndo, uint64(job), uint64(x.number), w.sc.Jobs[x.kind].UndoFails) {
+	if w.rnd.Happens(StreamUndo, uint64(job), uint64(x.number), w.jobIn(p, int(e.slot)).UndoFails) {
 		code = protocol.UndoFailed
 	}
 	w.record(meter.Record{Kind: meter.UndoEnded, Job: job, Token: token, Seat: p.seat})
@@ -245,8 +255,8 @@ func (w *World) onUndo(p *process, e event) {
 }
 
 // learn counts a finished execution in its kind's histogram.
-func (w *World) learn(x *execution) {
-	ms := uint64(x.work / protocol.Millisecond)
+func (w *World) learn(kind protocol.Kind, work protocol.Duration) {
+	ms := uint64(work / protocol.Millisecond)
 	b := max(bits.Len64(ms)-1, 0)
-	w.learned[int(x.kind)*protocol.BucketsPerKind+min(b, protocol.BucketsPerKind-1)]++
+	w.learned[int(kind)*protocol.BucketsPerKind+min(b, protocol.BucketsPerKind-1)]++
 }

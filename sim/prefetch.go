@@ -18,7 +18,7 @@ func (w *World) startWaiting(p *process) {
 				if next < 0 || x.began < p.execs[next].began {
 					next = i
 				}
-			case execWorks, execLeaves, execUndoes:
+			case execWorks, execIsDeaf, execLeaves, execUndoes:
 				taken++
 			}
 		}
