@@ -111,7 +111,7 @@ func (c *canonical) slot(m *Machine, s *Slot) {
 	}
 	started, progress := m.timed(s)
 	if started {
-		c.At(s.started)
+		c.At(s.mark)
 	}
 	if progress {
 		c.At(s.progress)

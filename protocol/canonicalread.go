@@ -62,7 +62,7 @@ func (m *Machine) readSlot(r *FormReader, s *Slot) {
 	}
 	started, progress := m.timed(s)
 	if started {
-		s.started = r.At()
+		s.mark = r.At()
 	}
 	if progress {
 		s.progress = r.At()

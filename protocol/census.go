@@ -118,7 +118,7 @@ func (m *Machine) slotDue(s *Slot) Instant {
 			at = min(at, s.trust.Add(-kind.Gap))
 		}
 		if kind.Timeout > 0 {
-			at = min(at, s.started.Add(kind.Timeout))
+			at = min(at, s.mark.Add(kind.Timeout))
 		}
 		if m.phase.Stopping() {
 			at = min(at, m.cancelAt(s.kind))

@@ -138,7 +138,7 @@ func (m *Machine) take(now Instant, i int, r *Request, ev Event, fx *Effects) {
 	s := &m.slots[i]
 	*s = Slot{
 		job: ev.Job, token: ev.Token, kind: ev.JobKind, version: ev.Version, queue: ev.Queue,
-		started: now, progress: now, trust: m.trustFrom(now, since),
+		mark: now, progress: now, trust: m.trustFrom(now, since),
 	}
 	m.armRenewal(now, since)
 	switch verb, reason := m.judgeGrant(now, i); verb {

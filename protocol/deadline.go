@@ -115,7 +115,7 @@ func (m *Machine) armedForSlot(i int32, visit func(due)) {
 			visit(due{s.trust.Add(-kind.Gap), distrust, i})
 		}
 		if kind.Timeout > 0 {
-			visit(due{s.started.Add(kind.Timeout), kindTimeout, i})
+			visit(due{s.mark.Add(kind.Timeout), kindTimeout, i})
 		}
 		if m.phase.Stopping() {
 			visit(due{m.cancelAt(s.kind), cancelKind, i})

@@ -20,11 +20,10 @@ const (
 type Slot struct {
 	job      JobKey
 	token    Token
-	started  Instant // of the execution
-	progress Instant // of the last stored cursor, or started
+	progress Instant // of the last stored cursor, or the start
 	trust    Instant // the end of the trust in the lease
 	asked    Instant // renewing: when the oldest unanswered renewal was sent
-	mark     Instant // Undoing: its limit; Cancelled, Zombie: the cancel
+	mark     Instant // Running: its start; Undoing: its limit; Cancelled, Zombie: the cancel
 	cursor   Cursor  // waiting to be stored; 0 is none
 	version  uint16
 	kind     Kind

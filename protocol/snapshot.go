@@ -58,7 +58,7 @@ func (s *Slot) appendSnapshot(buf []byte) []byte {
 	for _, n := range [...]uint64{uint64(s.job), uint64(s.token), uint64(s.cursor), uint64(s.version), uint64(s.kind), uint64(s.flags)} {
 		buf = binary.AppendUvarint(buf, n)
 	}
-	for _, t := range [...]Instant{s.started, s.progress, s.trust, s.asked, s.mark} {
+	for _, t := range [...]Instant{s.mark, s.progress, s.trust, s.asked, s.mark} {
 		buf = binary.AppendVarint(buf, int64(t))
 	}
 	return buf
@@ -149,7 +149,11 @@ func (r *snapshotReader) slot(s *Slot, kinds int) {
 	s.missed, s.queue = r.byte(255), r.byte(255)
 	s.job, s.token, s.cursor = JobKey(r.uint()), Token(r.uint()), Cursor(r.uint())
 	s.version, s.kind, s.flags = uint16(r.below(1<<16)), Kind(r.below(1<<16)), slotFlags(r.below(1<<16))
-	s.started, s.progress, s.trust, s.asked, s.mark = r.instant(), r.instant(), r.instant(), r.instant(), r.instant()
+	var start Instant // once a field of its own
+	start, s.progress, s.trust, s.asked, s.mark = r.instant(), r.instant(), r.instant(), r.instant(), r.instant()
+	if s.state == SlotRunning {
+		s.mark = start
+	}
 	// A job of a kind that is not configured is refused at once: it is never more than settling.
 	if int(s.kind) >= kinds && s.state != SlotSettling && s.state != SlotLeaked {
 		r.damaged()
