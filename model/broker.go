@@ -222,14 +222,25 @@ func (b *Broker) Parks(who Member) bool {
 func (b *Broker) Foresee(req *Request, step int) {
 	switch e := &req.Effect; e.Kind {
 	case protocol.Renew, protocol.Save, protocol.Settle:
-		if step < 2 {
-			b.jobs.Foresee(uint64(e.Job), step)
-		} else if row := b.Job(e.Job); row != nil { // its neighbours
-			b.jobs.Foresee(uint64(row.prev), step-2)
-			b.jobs.Foresee(uint64(row.next), step-2)
-		}
+		b.foreseeJob(e.Job, step)
 	default:
-		b.members.foresee(req.From, step)
+		b.members.foresee(req.From.Seat, step)
+	}
+}
+
+// ForeseeReturn is Foresee for what a worker will ask for when a job of its is done: that it is
+// settled, and for another.
+func (b *Broker) ForeseeReturn(seat int32, job protocol.JobKey, step int) {
+	b.foreseeJob(job, step)
+	b.members.foresee(seat, step)
+}
+
+func (b *Broker) foreseeJob(job protocol.JobKey, step int) {
+	if step < 2 {
+		b.jobs.Foresee(uint64(job), step)
+	} else if row := b.Job(job); row != nil { // its neighbours
+		b.jobs.Foresee(uint64(row.prev), step-2)
+		b.jobs.Foresee(uint64(row.next), step-2)
 	}
 }
 

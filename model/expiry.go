@@ -96,11 +96,19 @@ func (b *Broker) wake(now protocol.Instant, out *Outbox) {
 			break
 		}
 		b.finished.pop()
+		b.foreseeFinished()
 		if row != nil && row.State.Terminal() {
 			b.jobs.Drop(uint64(job))
 		}
 	}
 	b.refill(now, out)
+}
+
+// foreseeFinished has the memory fetched of the jobs that are forgotten next, in two steps each.
+func (b *Broker) foreseeFinished() {
+	for step := range min(2, b.finished.size) {
+		b.jobs.Foresee(uint64(b.finished.at(step)), 1-step)
+	}
 }
 
 // sweep frees every claim whose lease ran out more than the slack ago.

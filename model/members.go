@@ -114,11 +114,11 @@ func (t *memberTable) find(who Member) *member {
 }
 
 // foresee has the memory fetched that find will read, in two steps.
-func (t *memberTable) foresee(who Member, step int) {
-	if who.Seat < 0 || int(who.Seat) >= len(t.lives) {
+func (t *memberTable) foresee(seat int32, step int) {
+	if seat < 0 || int(seat) >= len(t.lives) {
 		return
 	}
-	switch of := &t.lives[who.Seat]; step {
+	switch of := &t.lives[seat]; step {
 	case 0:
 		prefetch.All(of)
 	case 1:

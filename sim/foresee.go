@@ -34,8 +34,10 @@ func (w *World) foresee(next []agenda.Entry[event]) {
 		w.foreseeReturn(e, 0)
 		w.foreseeRequest(e, 3)
 	}
-	for i := range next {
-		w.foreseeReturn(&next[i].What, 1)
+	for step := 1; step < 4; step++ {
+		for i := range next {
+			w.foreseeReturn(&next[i].What, step)
+		}
 	}
 }
 
@@ -50,7 +52,11 @@ func (w *World) foreseeReturn(e *event, step int) {
 		return
 	}
 	if p := &w.fleet.procs[e.seat]; int(e.slot) < len(p.execs) {
-		w.meter.Foresee(p.slot(int(e.slot)).Job(), step)
+		job := p.slot(int(e.slot)).Job()
+		w.broker.ForeseeReturn(e.seat, job, step)
+		if step < 2 {
+			w.meter.Foresee(job, step)
+		}
 	}
 }
 

@@ -115,6 +115,9 @@ func (m *Meter) forget(now protocol.Instant) {
 	for m.gone < len(m.ended) && m.ended[m.gone].at.Add(m.window.Keep) < now {
 		e := m.ended[m.gone]
 		m.gone++
+		for step, next := range m.ended[m.gone:min(m.gone+2, len(m.ended))] {
+			m.jobs.Foresee(uint64(next.job), 1-step) // in two steps each
+		}
 		switch j := m.jobs.Get(uint64(e.job)); {
 		case j == nil || !j.ended || j.endedAt > e.at: // gone, or it has ended anew since
 		case j.running+j.paused > 0: // a zombie still works on it
