@@ -42,7 +42,7 @@ const fields = "-json=ImportPath,Dir,Name,Standard,Export,Module,GoFiles,Ignored
 // goList asks the go command, so that the answer is what a build would do.
 func goList(t *testing.T, args ...string) packages {
 	t.Helper()
-	cmd := exec.Command("go", append([]string{"list", "-e", "-deps", fields}, args...)...)
+	cmd := exec.Command("go", append([]string{"list", "-pgo=off", "-e", "-deps", fields}, args...)...)
 	cmd.Dir = module.Root(t)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
