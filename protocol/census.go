@@ -23,7 +23,7 @@ func (m *Machine) counted() *census {
 	c := &m.census
 	if !c.known {
 		*c = census{soonest: Never, below: int32(len(m.slots)), known: true}
-		clear(m.present)
+		m.present.clear()
 		for i := range m.slots {
 			m.enter(i)
 		}

@@ -43,9 +43,9 @@ func newDriver(t *rapid.T) *driver {
 	d.cloneM, d.laterM, d.readM = NewMemory(&d.cfg, slots), NewMemory(&d.cfg, slots), NewMemory(&d.cfg, slots)
 	seed := rapid.SampledFrom([]uint64{0, 7}).Draw(t, "seed")
 	mem := NewMemory(&d.cfg, slots)
-	mem.Present = make(Present, 4) // so few that jobs share counts
+	mem.Present = &Present{make([]uint8, 4)} // so few that jobs share counts
 	if rapid.Bool().Draw(t, "clones have it, too") {
-		d.cloneM.Present = make(Present, 4)
+		d.cloneM.Present = &Present{make([]uint8, 4)}
 	}
 	d.m.Init(&d.cfg, mem, seed)
 	d.later.Init(&d.cfg, d.laterM, seed)

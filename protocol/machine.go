@@ -47,7 +47,7 @@ type Machine struct {
 	slots    []Slot
 	requests []Request
 	census   census
-	present  Present
+	present  *Present
 
 	incarnation uint64
 	seed        uint64 // of the jitter; 0 is no jitter
@@ -84,7 +84,7 @@ func (m *Machine) CopyTo(dst *Machine, mem Memory) {
 	dst.slots = mem.Slots[:len(m.slots)]
 	dst.requests = mem.Requests[:len(m.requests)]
 	dst.buckets = mem.Buckets[:len(m.buckets)]
-	if dst.present = mem.Present; len(dst.present) > 0 {
+	if dst.present = mem.Present; dst.present != nil {
 		dst.forget() // it is filled when the slots are counted
 	}
 	copy(dst.slots, m.slots)

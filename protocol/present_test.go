@@ -23,7 +23,7 @@ func TestACloneKnowsWhichJobsRun(t *testing.T) {
 
 // Where more jobs share a count than it can count, nothing is known of it any more.
 func TestACountThatIsFullStaysFull(t *testing.T) {
-	p := make(Present, 2)
+	p := &Present{make([]uint8, 2)}
 	for job := range JobKey(2000) {
 		p.add(job)
 	}

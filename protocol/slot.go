@@ -138,8 +138,8 @@ type Memory struct {
 	Buckets  []Bucket  // BucketsPerKind per kind; may be empty unless estimates are used
 
 	// Present is for machines with many slots, which then need not look through all of them for
-	// each grant. It says nothing that the slots do not say, and may be empty.
-	Present Present
+	// each grant. It says nothing that the slots do not say, and may be nil.
+	Present *Present
 }
 
 // manySlots is from where on looking through all slots costs more than keeping Present.

@@ -207,11 +207,11 @@ func (d *driver) recount(t *rapid.T) {
 		return
 	}
 	d.books.seen["census"]++
-	present := slices.Clone(d.m.present)
+	present := slices.Clone(d.m.present.counts)
 	d.m.forget()
 	fresh := *d.m.counted()
-	if !slices.Equal(present, d.m.present) {
-		t.Fatalf("jobs were counted as %v, and are %v", present, d.m.present)
+	if !slices.Equal(present, d.m.present.counts) {
+		t.Fatalf("jobs were counted as %v, and are %v", present, d.m.present.counts)
 	}
 	d.m.census = kept
 	if kept.below > fresh.below {
