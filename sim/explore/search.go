@@ -315,7 +315,6 @@ type lane struct {
 	transitions int
 	found       finding
 	recent      [recents]digested
-	foreseen    uint32 // means nothing
 }
 
 // digested is a state that was offered.
@@ -424,7 +423,7 @@ func (l *lane) offer(form []byte, parent uint32, act uint16, prompt bool) {
 		return
 	}
 	k := b & (shards - 1)
-	l.foreseen += l.search.shards[k].seen.foresee(a)
+	l.search.shards[k].seen.foresee(a)
 	out := binary.LittleEndian.AppendUint64(l.outgoing[k], a)
 	out = binary.LittleEndian.AppendUint64(out, b)
 	out = binary.LittleEndian.AppendUint32(out, parent)

@@ -1,6 +1,10 @@
 package explore
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/quiesce/quiesce/internal/prefetch"
+)
 
 // A search that must not take more memory than it has to grows in steps of an eighth of what
 // it has: rarely, and never far beyond what it needs.
@@ -119,13 +123,11 @@ func (t *table) add(a uint64, b uint32) (id uint32, fresh bool) {
 	}
 }
 
-// foresee reads what add will need, so that several may wait for their memory at once. The
-// number it returns means nothing; it keeps the read from being left out.
-func (t *table) foresee(a uint64) uint32 {
-	if len(t.places) == 0 {
-		return 0
+// foresee has the memory fetched that add will read.
+func (t *table) foresee(a uint64) {
+	if len(t.places) > 0 {
+		prefetch.All(&t.places[t.place(a)])
 	}
-	return t.places[t.place(a)].id
 }
 
 func (t *table) grow() {
