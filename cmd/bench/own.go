@@ -31,6 +31,7 @@ type handling uint8
 const (
 	byWorker   handling = iota // a worker.Worker
 	byRecorded                 // a worker.Worker with a flight recorder
+	byOneThread                // a worker.Worker that runs Go code on one thread at a time
 	byNobody                   // a loop that calls the broker, with nothing in between: the limit
 )
 
@@ -102,8 +103,11 @@ func (q own) enqueue(ctx context.Context, how way, jobs int) (rate, error) {
 }
 
 func (q own) work(ctx context.Context, slots, jobs int) (rate, error) {
-	if q.how == byNobody {
+	switch q.how {
+	case byNobody:
 		return q.workBare(ctx, slots, jobs)
+	case byOneThread:
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	}
 	var (
 		done    atomic.Int64

@@ -97,7 +97,8 @@ func contenders(s *backends, systems []string) (all []contender) {
 			all = append(all,
 				contender{limitName, own{s.redis, byNobody}, 1},
 				contender{"quiesce", own{s.redis, byWorker}, 1},
-				contender{"quiesce, recorded", own{s.redis, byRecorded}, 1})
+				contender{oneThreadName, own{s.redis, byOneThread}, 1},
+				contender{recordedName, own{s.redis, byRecorded}, 1})
 		case system == "asynq":
 			all = append(all, contender{system, asynqQueue{peerQueue{peer{s.peers, system, "unix:" + s.redis.Socket()}}, s.redis}, 10})
 		case system == "river":
@@ -109,6 +110,18 @@ func contenders(s *backends, systems []string) (all []contender) {
 
 // limitName is the row that ratios are to.
 const limitName = "bare scripts"
+
+// Settings of the worker that are a row of their own. No other goroutine has to be woken on another
+// thread when there is one, which suits handlers that wait and do not compute.
+const (
+	oneThreadName = "quiesce, GOMAXPROCS=1"
+	recordedName  = "quiesce, recorded"
+)
+
+// sameAgain reports whether a row differs from the others in how jobs are run alone.
+func sameAgain(name string) bool {
+	return name == limitName || name == oneThreadName || name == recordedName
+}
 
 // measureRedis measures everything.
 func measureRedis(ctx context.Context, o redisOptions, progress io.Writer) (r redisReport, err error) {
@@ -193,7 +206,7 @@ var ways = []struct {
 func (r *redisReport) enqueueRound(ctx context.Context, all []contender, jobs int) error {
 	for _, how := range ways {
 		for _, c := range all {
-			if c.name == limitName || c.name == "quiesce, recorded" || c.name == "asynq" && how.bulk > 1 {
+			if sameAgain(c.name) || c.name == "asynq" && how.bulk > 1 {
 				continue // it would be the same once more; asynq has no bulk
 			}
 			n := max(jobs/c.part, 100)
@@ -225,7 +238,7 @@ func (r *redisReport) latencyRound(ctx context.Context, all []contender, server 
 	for _, rate := range perSecond {
 		n := max(jobs*rate/perSecond[0], 10)
 		for _, c := range all {
-			if c.name == limitName || c.name == "quiesce, recorded" {
+			if sameAgain(c.name) {
 				continue
 			}
 			if err := c.empty(ctx); err != nil {

@@ -117,6 +117,15 @@ func (r *redisReport) work(system string, slots int) (workRow, bool) {
 	return r.Work[i], true
 }
 
+// best is the faster of the settings of the worker in which everything is on.
+func (r *redisReport) best(slots int) (workRow, bool) {
+	w, ok := r.work("quiesce", slots)
+	if one, is := r.work(oneThreadName, slots); is && one.PerSecond > w.PerSecond {
+		return one, ok
+	}
+	return w, ok
+}
+
 func (r *redisReport) latency(system string, perSecond int) (latencyRow, bool) {
 	i := slices.IndexFunc(r.Latency, func(l latencyRow) bool { return l.System == system && l.PerSecond == perSecond })
 	if i < 0 {
@@ -131,8 +140,8 @@ func (r *redisReport) goals() (all []goal) {
 		all = append(all, goal{text, fmt.Sprintf(format, args...), met})
 	}
 	for _, aim := range []struct{ slots, rate int }{{100, 120_000}, {10, 60_000}} {
-		if w, ok := r.work("quiesce", aim.slots); ok {
-			add(w.PerSecond >= float64(aim.rate), fmt.Sprintf("%s jobs/s at %d slots", thousands(float64(aim.rate)), aim.slots), "%s", thousands(w.PerSecond))
+		if w, ok := r.best(aim.slots); ok {
+			add(w.PerSecond >= float64(aim.rate), fmt.Sprintf("%s jobs/s at %d slots", thousands(float64(aim.rate)), aim.slots), "%s by %s", thousands(w.PerSecond), w.System)
 			add(w.OfLimit >= 0.6, fmt.Sprintf("60%% of the bare scripts' rate at %d slots", aim.slots), "%.0f%%", 100*w.OfLimit)
 		}
 	}

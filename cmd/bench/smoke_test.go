@@ -47,7 +47,7 @@ func TestTheRedisQueueIsMeasured(t *testing.T) {
 	needsRedis(t)
 	var r redisReport
 	measured(t, &r, func(r *redisReport) []string { return r.Skipped }, "redis", "--jobs", "300", "--rounds", "1", "--slots", "1,20", "--waits", "10", "--systems", "quiesce,asynq")
-	for _, system := range []string{limitName, "quiesce", "quiesce, recorded"} {
+	for _, system := range []string{limitName, "quiesce", oneThreadName, recordedName} {
 		for _, slots := range []int{1, 20} {
 			w, ok := r.work(system, slots)
 			require.True(t, ok, "%s, %d slots", system, slots)
