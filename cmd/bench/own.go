@@ -29,10 +29,10 @@ type own struct {
 type handling uint8
 
 const (
-	byWorker   handling = iota // a worker.Worker
-	byRecorded                 // a worker.Worker with a flight recorder
-	byOneThread                // a worker.Worker that runs Go code on one thread at a time
-	byNobody                   // a loop that calls the broker, with nothing in between: the limit
+	byWorker    handling = iota // a worker.Worker
+	byRecorded                  // a worker.Worker with a flight recorder
+	byOneThread                 // a worker.Worker that runs Go code on one thread at a time
+	byNobody                    // a loop that calls the broker, with nothing in between: the limit
 )
 
 const (
