@@ -566,6 +566,8 @@ func TestNewRefusesWhatContradictsItselfByName(t *testing.T) {
 	} {
 		assert.ErrorContains(t, err, want)
 	}
+	_, err = New(granting{broker, time.Minute}, muxWith(works(0)), Options{Grace: 30 * time.Second, Slots: 1 << 30})
+	assert.ErrorContains(t, err, "slots 1073741824 are more than the 100000 of one worker")
 	w, err := New(granting{broker, time.Minute}, muxWith(works(0)), Options{Grace: 30 * time.Second})
 	require.NoError(t, err)
 	assert.Equal(t, protocol.Minute, w.Config().Lease, "the broker knows best")

@@ -104,6 +104,9 @@ func graceFromEnvironment() (time.Duration, error) {
 	return d, nil
 }
 
+// mostSlots is far beyond what one process works on at once: each slot takes memory from the start.
+const mostSlots = 100_000
+
 // config translates options and mux into the machine's configuration, or reports everything
 // about them that cannot work.
 func (o *Options) config(mux *Mux, broker Broker) (*protocol.Config, error) {
@@ -116,6 +119,7 @@ func (o *Options) config(mux *Mux, broker Broker) (*protocol.Config, error) {
 		}
 	}
 	refuse(o.Slots < 0, "slots %d must be positive", o.Slots)
+	refuse(o.Slots > mostSlots, "slots %d are more than the %d of one worker; run more workers", o.Slots, mostSlots)
 	refuse(len(mux.kinds) == 0, "the mux has no kinds; register handlers before New")
 	if o.Lease == 0 {
 		o.Lease = caps.Lease
