@@ -9,6 +9,8 @@ import "unsafe"
 func All[T any](p *T) { First(p, unsafe.Sizeof(*p)) }
 
 // First has the first bytes of a value fetched, of which there is at least one.
+//
+//go:nocheckptr
 func First[T any](p *T, bytes uintptr) {
 	lines(unsafe.Pointer(p), unsafe.Add(unsafe.Pointer(p), bytes-1))
 }

@@ -25,7 +25,7 @@ var followed = []string{
 	"Queue.SweepSlack",    // the same
 	"Queue.MaxMessageAge", // of the simulator's network; the broker on Redis has its own
 	"Jobs.Name", "Jobs.Arrivals", "Jobs.Count", "Jobs.Work", "Jobs.Checkpoint", "Jobs.Declared", "Jobs.Undo", "Jobs.UndoFails",
-	"Jobs.Deaf", "Jobs.Fails", "Jobs.OOM", "Jobs.Save", "Jobs.Effects", "Jobs.Timeout", "Jobs.Version", "Jobs.NewVersion",
+	"Jobs.Deaf", "Jobs.Fails", "Jobs.OOM", "Jobs.Save", "Jobs.Flush", "Jobs.Effects", "Jobs.Timeout", "Jobs.Version", "Jobs.NewVersion",
 	"Supervisor.Kind", "Supervisor.Grace", "Supervisor.PreStop", "Supervisor.Tells", "Supervisor.Repeat", "Supervisor.Rollout",
 	"Faults.Crash", "Faults.Pause", "Faults.Drill", "Faults.Liveness", "Faults.Evict", "Faults.Preempt", "Faults.ScaleIn",
 	"Faults.SlowBy", "Faults.ForgetFor", // of Slow and Forget

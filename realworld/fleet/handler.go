@@ -124,7 +124,7 @@ func (x *execution) run(ctx context.Context) (meter.How, error) {
 		case done >= kills:
 			x.p.outOfMemory(x.job)
 		case done >= save:
-			x.job.Save(writeCursor(save))
+			x.save(ctx, writeCursor(save))
 			x.hook()
 			save += x.kind.Save
 		default:
@@ -137,6 +137,15 @@ func (x *execution) run(ctx context.Context) (meter.How, error) {
 			}
 		}
 	}
+}
+
+// save keeps the progress. One that is flushed is waited for; the work goes on by the clock.
+func (x *execution) save(ctx context.Context, cursor []byte) {
+	if !x.kind.Flush {
+		x.job.Save(cursor)
+		return
+	}
+	_ = x.job.Flush(ctx, cursor) // what keeps it from being stored ends ctx, or the process
 }
 
 // next is the first multiple of a step beyond an amount of work.

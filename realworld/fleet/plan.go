@@ -90,7 +90,7 @@ func (p *Plan) configOf(generation uint32) processConfig {
 	for i := range sc.Jobs {
 		j := &sc.Jobs[i]
 		k := kindConfig{
-			Name: j.Name, Checkpoint: j.Checkpoint, Declared: j.Declared, Undo: j.Undo, Save: j.Save, Timeout: j.Timeout,
+			Name: j.Name, Checkpoint: j.Checkpoint, Declared: j.Declared, Undo: j.Undo, Save: j.Save, Flush: j.Flush, Timeout: j.Timeout,
 			MinVersion: j.Version, MaxVersion: j.Version, UndoFails: j.UndoFails, Deaf: j.Deaf, Fails: j.Fails, OOM: j.OOM,
 		}
 		if generation > 0 {

@@ -61,6 +61,7 @@ type kindConfig struct {
 	Declared   protocol.Duration `json:"declared,omitempty"`
 	Undo       protocol.Duration `json:"undo,omitempty"`
 	Save       protocol.Duration `json:"save,omitempty"`
+	Flush      bool              `json:"flush,omitempty"`
 	Timeout    protocol.Duration `json:"timeout,omitempty"`
 	MinVersion uint16            `json:"min_version"`
 	MaxVersion uint16            `json:"max_version"`
