@@ -14,8 +14,8 @@ HUNTTIME ?= 5m
 RACE ?= $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 # packages that have no goroutines, which internal/arch sees to: nothing can race there
 PURE = internal/deviation model model/dist protocol sim sim/agenda sim/explore sim/invariant
-# what is tested without the race detector, which makes it five to ten times as slow: those, and what runs worlds or commands by the thousand
-CALM = $(addprefix ./,$(PURE) sim/hunt cmd/simulate examples/...)
+# what is tested without the race detector, which makes it five to ten times as slow: those, and what runs worlds or commands, or reads files, by the thousand
+CALM = $(addprefix ./,$(PURE) sim/hunt cmd/simulate scenarios scenarios/trace examples/...)
 # run as it is, so that its dependencies are not ours
 STATICCHECK ?= go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
