@@ -27,7 +27,7 @@ type QueuePreset struct {
 func (p *QueuePreset) Settings(q Queue) Queue {
 	q.Margin = 0 // the protocol's default for the lease that follows
 	q.Poison, q.CountAtClaim, q.MaxAttempts, q.OnExpiry, q.Habits = 0, false, 0, Redeliver, Habits{}
-	q.Poll, q.InStep = 0, false
+	q.Poll, q.InStep, q.Counted = 0, false, CountedByJob
 	p.set(&q)
 	return q
 }

@@ -75,6 +75,7 @@ type Queue struct {
 	MaxMessageAge protocol.Duration // the longest life of a message; rows of the dead are kept this long
 	Poll          protocol.Duration // between two claims that came back empty; 0 is the protocol's default
 	InStep        bool              // workers ask for jobs on the ticks of Poll since their start, so who began together asks together; ours wait from each answer on, with jitter
+	Counted       Counting          // how workers count down the batches of their jobs
 	Service       protocol.Duration // a call keeps the broker busy this long, and later ones wait in line; 0 is any number at once
 	Habits
 }
@@ -95,6 +96,17 @@ const NoLongPoll protocol.Duration = -1
 
 // NoHeartbeat as Queue.Heartbeat is a worker that never renews its leases.
 const NoHeartbeat protocol.Duration = protocol.Forever
+
+// Counting is how the counter of a batch, which is at zero once all of its jobs are done, is
+// written. It is the application's and lies beside the queue.
+type Counting uint8
+
+// Ways of counting.
+const (
+	CountedByJob    Counting = iota // by a handler that has done its work, before its ack; a job counts once, however often it is run
+	CountedByRun                    // likewise; every run counts
+	CountedAfterAck                 // by a request of its own once the ack is answered; a job counts once
+)
 
 // OnExpiry is what the broker does with a job whose lease ran out.
 type OnExpiry uint8
@@ -122,6 +134,7 @@ type Job struct {
 	OOM        PPB               // an execution kills its process at a point of its work
 	Save       protocol.Duration // work between two saved cursors; 0 is none
 	Flush      bool              // a saved cursor does not wait for the next renewal
+	Batch      int               // jobs of the kind come in batches of so many, in order of arrival; 0 is none
 	Effects    int               // unfenced effects on the outside, spread over the work, the last at its end
 	Timeout    protocol.Duration // limit of one execution; 0 is none
 	Version    uint16            // of the payload

@@ -66,7 +66,7 @@ func (r *reader) job(b *behaviour, grace protocol.Duration) model.Job {
 		Checkpoint: b.Checkpoint.value, Declared: b.Gap.value,
 		Undo: b.Undo.value, UndoFails: b.UndoFails.value,
 		Deaf: b.Deaf.value, CPUBound: b.CPUBound.value, Fails: b.Fails.value, OOM: b.OOM.value,
-		Save: b.Save.value, Flush: b.Flush.value, Effects: b.Effects.value, Timeout: b.Timeout.value,
+		Save: b.Save.value, Flush: b.Flush.value, Batch: b.Batch.value, Effects: b.Effects.value, Timeout: b.Timeout.value,
 		Version: uint16(b.Version.value), NewVersion: uint16(b.Version.value),
 	}
 	if b.NewVersion.written() {

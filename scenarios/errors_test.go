@@ -71,6 +71,8 @@ var refused = []struct{ name, text, want string }{
 		"policies[0].policy is the way of stopping that queue asynq has already; keep one of the two"},
 	{"polls in step that nobody makes", "queue: {poll: 1s}\npolicies: [{name: today, in_step: ¦true}]",
 		"policies[0].in_step needs workers that poll, and these wait at the broker until there is a job; write poll: 1s and long_poll: 0s under queue"},
+	{"a counter that nobody waits for", "policies: [{name: today, counted: ¦after_ack}]",
+		"policies[0].counted counts nothing down, for no jobs come in batches; give a kind of jobs a batch, for example batch: 100"},
 	{"a fault written twice", "policies: [{name: today, unsafe: [settles-once, ¦settles-once]}]",
 		"policies[0].unsafe[1] settles-once stands here for the second time; name each fault once"},
 	{"a misspelt key is told from the required one it hides", "faults: {pause: {¦evry: 2h, length: 3s}}",

@@ -104,7 +104,7 @@ func percent(p model.PPB) string {
 }
 
 func (w *writer) queue(q *model.Queue) {
-	if q.Habits != (model.Habits{MaxClaims: q.MaxClaims}) || q.InStep || q.Heartbeat == model.NoHeartbeat {
+	if q.Habits != (model.Habits{MaxClaims: q.MaxClaims}) || q.InStep || q.Counted != model.CountedByJob || q.Heartbeat == model.NoHeartbeat {
 		w.cannot("the queue has settings of a real one")
 	}
 	var e entries
@@ -152,6 +152,7 @@ func (w *writer) jobs(s *model.Scenario) {
 		}
 		e.addIf(j.Save > 0, "save: %v", j.Save)
 		e.addIf(j.Flush, "flush: true")
+		e.addIf(j.Batch > 0, "batch: %d", j.Batch)
 		e.addIf(j.Effects != 1, "effects: %d", j.Effects)
 		e.addIf(j.Timeout > 0, "timeout: %v", j.Timeout)
 		e.addIf(j.Version != 1, "version: %d", j.Version)

@@ -86,6 +86,7 @@ type behaviour struct {
 	OOM        chance   `key:"oom" default:"0%" about:"an execution kills its process"`
 	Save       duration `key:"save" default:"0s" about:"work between two saved cursors, from which the next execution goes on; 0 saves none"`
 	Flush      flag     `key:"flush" default:"false" about:"a saved cursor is sent at once, and not with the next renewal; the handler works on meanwhile"`
+	Batch      count    `key:"batch" least:"1" most:"1000000" derived:"none" about:"the jobs come in batches of so many, in the order of their arrival; a batch is complete when its counter says so"`
 	Effects    count    `key:"effects" default:"1" most:"1000" about:"effects on the outside that no token guards"`
 	Timeout    duration `key:"timeout" default:"0s" about:"limit of one execution; 0 is none"`
 	Version    count    `key:"version" least:"1" most:"65535" default:"1" about:"of the payload"`
@@ -216,9 +217,10 @@ type spellKeys struct {
 // policyKeys is a column that is none of the presets.
 type policyKeys struct {
 	place
-	Name   text       `key:"name" required:"" about:"what tables call it"`
-	Policy policyName `key:"policy" derived:"hybrid, or that of the queue" about:"the way of stopping"`
-	Queue  queueName  `key:"queue" about:"a real queue instead, as it is today"`
-	Unsafe faultList  `key:"unsafe" about:"faults that are built in, as people have them: to be compared, never to be used"`
-	InStep flag       `key:"in_step" default:"false" about:"its workers ask for jobs on ticks of queue.poll since their start, without jitter, as many queues do"`
+	Name    text       `key:"name" required:"" about:"what tables call it"`
+	Policy  policyName `key:"policy" derived:"hybrid, or that of the queue" about:"the way of stopping"`
+	Queue   queueName  `key:"queue" about:"a real queue instead, as it is today"`
+	Unsafe  faultList  `key:"unsafe" about:"faults that are built in, as people have them: to be compared, never to be used"`
+	Counted choice     `key:"counted" choices:"by_job|by_run|after_ack" default:"by_job" about:"how the counter of a batch is written: by_job before the ack, once for a job however often it is run; by_run likewise, but once for every run; after_ack by a request of its own"`
+	InStep  flag       `key:"in_step" default:"false" about:"its workers ask for jobs on ticks of queue.poll since their start, without jitter, as many queues do"`
 }

@@ -46,7 +46,6 @@ func (r *reader) scenario(d *document) *model.Scenario {
 		Faults: d.Faults.model(),
 	}
 	s.Queue, s.Variants = r.queue(&d.Queue)
-	s.Policies = r.policies(d, s)
 	if !d.Name.written() {
 		s.Name = strings.TrimSuffix(filepath.Base(r.src.file), filepath.Ext(r.src.file))
 	}
@@ -63,6 +62,7 @@ func (r *reader) scenario(d *document) *model.Scenario {
 	r.stopsOfNodes(&d.Faults, s)
 	s.Jobs, s.Trace = r.jobs(&d.Jobs, s.Supervisor.WorkerGrace())
 	r.countJobs(&d.Jobs, s)
+	s.Policies = r.policies(d, s)
 	s.Deploys = r.deploys(&d.Deploys, s.Duration)
 	s.Faults.At = r.faultsAt(&d.Faults.At, s.Duration)
 	s.Finding = r.finding(&d.Finding, s)

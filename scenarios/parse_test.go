@@ -76,7 +76,7 @@ func TestWhatIsWrittenReplacesEveryDefault(t *testing.T) {
 				Name: "z first in the file", Arrivals: is(dist.Constant(int64(2 * protocol.Second))), Work: is(dist.Pareto(int64(protocol.Second), 1_500_000)),
 				Checkpoint: protocol.Second, Declared: 2 * protocol.Second, Undo: 3 * protocol.Second,
 				UndoFails: 10_000_000, Deaf: 50_000_000, CPUBound: 1, Fails: model.Certain, OOM: 100_000,
-				Save: 10 * protocol.Second, Flush: true, Effects: 3, Timeout: protocol.Hour, Version: 2, NewVersion: 3,
+				Save: 10 * protocol.Second, Flush: true, Batch: 20, Effects: 3, Timeout: protocol.Hour, Version: 2, NewVersion: 3,
 			},
 			{
 				Name: "a second", Arrivals: is(dist.Lognormal(int64(protocol.Second), int64(9*protocol.Second))), Work: is(dist.Exponential(int64(58 * protocol.Second))),

@@ -95,6 +95,9 @@ func (r *reader) policies(d *document, s *model.Scenario) []string {
 		if k.InStep.value {
 			v.Queue = r.inStep(k, s, v.Queue)
 		}
+		if k.Counted.written() {
+			v.Queue = r.counted(k, s, v.Queue)
+		}
 		s.Variants = append(s.Variants, v)
 	}
 	if d.Queue.Preset.written() && !d.Policies.written() {
@@ -105,13 +108,30 @@ func (r *reader) policies(d *document, s *model.Scenario) []string {
 
 // inStep returns the queue of a column whose workers ask on ticks.
 func (r *reader) inStep(k *policyKeys, s *model.Scenario, of *model.Queue) *model.Queue {
-	q := s.Queue
-	if of != nil {
-		q = *of
-	}
+	q := queueOf(s, of)
 	if q.Poll == 0 || q.Park != model.NoLongPoll {
 		r.fail(k.InStep.place, "needs workers that poll, and these wait at the broker until there is a job", "write poll: 1s and long_poll: 0s under queue")
 	}
 	q.InStep = true
 	return &q
 }
+
+// counted returns the queue of a column whose workers count batches down in their way.
+func (r *reader) counted(k *policyKeys, s *model.Scenario, of *model.Queue) *model.Queue {
+	if !slices.ContainsFunc(s.Jobs, func(j model.Job) bool { return j.Batch > 0 }) {
+		r.fail(k.Counted.place, "counts nothing down, for no jobs come in batches", "give a kind of jobs a batch, for example batch: 100")
+	}
+	q := queueOf(s, of)
+	q.Counted = counted[k.Counted.value]
+	return &q
+}
+
+// queueOf returns a copy of the queue of a column: its own, or the scenario's.
+func queueOf(s *model.Scenario, own *model.Queue) model.Queue {
+	if own != nil {
+		return *own
+	}
+	return s.Queue
+}
+
+var counted = map[string]model.Counting{"by_job": model.CountedByJob, "by_run": model.CountedByRun, "after_ack": model.CountedAfterAck}

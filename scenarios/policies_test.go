@@ -87,3 +87,17 @@ func TestAColumnInStepPollsAsTheOthersButOnTicks(t *testing.T) {
 	assert.False(t, c.Queue.InStep)
 	assert.Equal(t, [2]protocol.Duration{protocol.Second, model.NoLongPoll}, [2]protocol.Duration{c.Queue.Poll, c.Queue.Park})
 }
+
+func TestAColumnCountsBatchesDownInItsOwnWay(t *testing.T) {
+	s := parsed(t, "jobs: {mail: {arrivals: {every: 1s}, duration: 1s, batch: 9}}\npolicies: [{name: late, policy: crash-only, counted: after_ack}, {name: twice, queue: sidekiq, counted: by_run}, {name: once, counted: by_job}, hybrid]")
+	for column, want := range map[string]model.Counting{"late": model.CountedAfterAck, "twice": model.CountedByRun, "once": model.CountedByJob, "hybrid": model.CountedByJob} {
+		_, c := under(t, s, column)
+		assert.Equal(t, want, c.Queue.Counted, column)
+		c.Queue.Counted = model.CountedByJob
+		if column != "twice" {
+			assert.Equal(t, s.Queue, c.Queue, "%s: nothing else is changed", column)
+		}
+	}
+	preset, _ := under(t, s, "late")
+	assert.Equal(t, protocol.DieOnStop, preset.Policy.OnStop)
+}

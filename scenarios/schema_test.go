@@ -50,6 +50,7 @@ jobs:
     oom: 0.01%
     save: 10s
     flush: true
+    batch: 20
     effects: 3
     timeout: 1h
     version: 2
@@ -75,11 +76,12 @@ policies: [hybrid, drain+sweep]
 
 // otherKeys are the alternatives that cannot stand beside those of everyKey.
 var otherKeys = []string{
-	"duration: 1h\njobs: {trace: jobs.csv, checkpoint: 1s, gap: 2s, undo: 1s, undo_fails: 1%, deaf: 1%, cpu_bound: 1%, fails: 1%, oom: 1%, save: 1s, flush: true, effects: 2, timeout: 1m, version: 2, new_version: 3}\nsupervisor: {manifest: w.yaml, select: deployment/w}\n",
+	"duration: 1h\njobs: {trace: jobs.csv, checkpoint: 1s, gap: 2s, undo: 1s, undo_fails: 1%, deaf: 1%, cpu_bound: 1%, fails: 1%, oom: 1%, save: 1s, flush: true, batch: 7, effects: 2, timeout: 1m, version: 2, new_version: 3}\nsupervisor: {manifest: w.yaml, select: deployment/w}\n",
 	complete("supervisor: {rollout: {max_surge: 1, max_unavailable: 50%}}\njobs: {mail: {arrivals: {poisson: 1/s}, duration: {empirical: seen.txt}}}\n"),
 	complete("supervisor: {kind: systemd, exec_stop: 3s, signal: SIGQUIT}\n"),
 	complete("supervisor: {kind: nomad, shutdown_delay: 3s, repeat: 2s}\n"),
 	complete("queue: {long_poll: 0s, poll: 1s}\npolicies: [{name: today, in_step: true}, hybrid]\n"),
+	complete("jobs: {mail: {arrivals: {every: 1s}, duration: 1s, batch: 9}}\npolicies: [{name: today, counted: after_ack}, hybrid]\n"),
 	complete("queue: {preset: asynq}\npolicies: [asynq, {name: today, policy: drain, unsafe: [settles-once]}, {name: lease, queue: bullmq}]\n"),
 	complete("jobs: {mail: {arrivals: {constant: 1s}, duration: {p50: 1s, p99: 2s}}}\n"),
 	complete("jobs: {mail: {arrivals: {exponential: {mean: 1s}}, duration: {lognormal: {p50: 1s, p99: 2s}}}}\n"),

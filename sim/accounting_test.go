@@ -218,3 +218,27 @@ func everyNumberIsANumber(t *testing.T, row *meter.Row) {
 		}
 	}
 }
+
+// Whoever counts a job once, before its ack, has counted what is acked, and nothing too early:
+// whatever fails, and whatever the broker forgets. In the same worlds the others do not.
+func TestABatchIsRightWhereItsJobsAreCountedOnceAndBeforeTheAck(t *testing.T) {
+	seen := map[model.Counting][2]int64{}
+	for _, counted := range []model.Counting{model.CountedByJob, model.CountedByRun, model.CountedAfterAck} {
+		sc := smallFleet()
+		sc.Queue.Counted = counted
+		sc.Faults.Forget, sc.Faults.ForgetFor = 2*protocol.Minute, 2*protocol.Second
+		sc.Jobs[0].Batch, sc.Jobs[1].Batch = 40, 7
+		for _, policy := range model.PresetNames() {
+			c := run(t, newWorld(t, sc, policy, 3)).Counts
+			require.Greater(t, c[meter.BatchesDone], int64(10), policy)
+			s := seen[counted]
+			seen[counted] = [2]int64{s[0] + c[meter.BatchesNeverCompleted], s[1] + c[meter.BatchesCompletedEarly]}
+		}
+	}
+	t.Log(seen)
+	assert.Equal(t, [2]int64{}, seen[model.CountedByJob])
+	assert.Zero(t, seen[model.CountedByRun][0])
+	assert.Positive(t, seen[model.CountedByRun][1])
+	assert.Positive(t, seen[model.CountedAfterAck][0])
+	assert.Zero(t, seen[model.CountedAfterAck][1])
+}

@@ -97,6 +97,7 @@ func (w *World) arrive(e event) error {
 	if w.fleet.generation > 0 {
 		version = max(version, j.NewVersion)
 	}
+	w.joins(a.Job, a.Kind)
 	w.record(meter.Record{Kind: meter.JobEnqueued, Job: a.Job, Work: a.Work})
 	if w.check != nil {
 		w.check.Enqueued(w.now, a.Job)

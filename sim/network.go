@@ -207,7 +207,7 @@ func (w *World) onAnswer(p *process, e event) {
 		node := *w.answers.At(place - 1)
 		w.answers.Free(place - 1)
 		place = node.next
-		if p.life == e.life && p.state == seatUp {
+		if p.life == e.life && p.state == seatUp && !w.countsFirst(p, e, &node.event) {
 			w.step(p, node.event)
 		}
 	}

@@ -63,6 +63,7 @@ func (w *World) recordFact(f *model.Fact) {
 		r.Cause = w.causeOfRelease(f)
 	case model.Finished:
 		r.Kind = meter.JobFinished
+		w.batches.acked(f.Job, w.now)
 	case model.DeadLettered:
 		r.Kind = meter.JobDead
 	case model.Quarantined:

@@ -45,6 +45,7 @@ const (
 	evReconnect // from here on the last, so that the others keep their numbers in trace hashes
 	evServe
 	evBeat
+	evCount
 )
 
 // event is one pending event. seat and life say whom it is for: an event for an earlier
@@ -53,7 +54,7 @@ type event struct {
 	seat int32
 	life uint32
 	// what says more: of a slot's events its turn; evRequest, evHangup, evAnswer: the place of
-	// the content, as of evServe and evBeat; evArrival: the kind; evTerm: the signal; evScaleBack: how many;
+	// the content, as of evServe, evBeat and evCount; evArrival: the kind; evTerm: the signal; evScaleBack: how many;
 	// evNodeFault: its number in the scenario.
 	what uint32
 	slot int16
@@ -96,6 +97,7 @@ type World struct {
 	configs [2]protocol.Config // of generation 0, and of all later ones
 	fleet   fleet
 	arrival arrivals
+	batches batches
 	faults  nodeFaults
 	calm    bool             // nothing goes wrong any more
 	forkAt  protocol.Instant // from here on chance is another
@@ -245,6 +247,8 @@ func (w *World) dispatch(e event) error {
 		w.serve(e)
 	case evHangup:
 		w.onHangup(e)
+	case evCount:
+		w.onCount(e)
 	case evBroker:
 		w.onBrokerTick()
 	default:
@@ -347,6 +351,7 @@ func (w *World) finish() *meter.Row {
 		}, done
 	})
 	row.Counts[meter.Events] = w.count
+	w.batches.measure(row, protocol.Instant(w.sc.Warmup), w.end.Add(-cooldown(w.sc)))
 	row.TraceHash = w.hash
 	row.Broken = w.breaches()
 	return row

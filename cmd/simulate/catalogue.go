@@ -1,14 +1,17 @@
 package main
 
+import "github.com/quiesce/quiesce/sim/lab"
+
 // style is how a metric's numbers are written.
 type style uint8
 
 const (
-	asCount   style = iota
-	asSeconds       // a length of time
-	asShare         // a percentage
-	asRatio         // a small number
-	asRare          // a count of what should never happen: zero is "0 of 2.6M jobs", not a bare 0
+	asCount     style = iota
+	asSeconds         // a length of time
+	asShare           // a percentage
+	asRatio           // a small number
+	asRare            // a count of what should never happen: zero is "0 of 2.6M jobs", not a bare 0
+	asRareBatch       // likewise, of batches
 )
 
 // line is one metric of the table, in words.
@@ -31,6 +34,15 @@ const (
 type group struct {
 	title string
 	lines []line
+}
+
+// occasions returns in how many jobs, or batches, over all replications, what is counted in a style
+// could have happened.
+func (s style) occasions(metrics []lab.Estimate) float64 {
+	if s == asRareBatch {
+		return total(metrics, "batches")
+	}
+	return total(metrics, "jobs_enqueued")
 }
 
 // isRare reports whether a metric counts what should never happen.
@@ -115,6 +127,8 @@ var catalogue = []group{
 		{"jobs_stuck", "jobs stuck", asRare, always},
 		{"jobs_lost", "jobs lost", asRare, always},
 		{"quarantined", "jobs quarantined", asRare, ifAny},
+		{"batches_never_completed", "batches never completed", asRareBatch, ifAny},
+		{"batches_completed_early", "batches completed too early", asRareBatch, ifAny},
 		{"leaked", "handlers leaked", asRare, ifAny},
 		{"unsettled", "claims unsettled", asRare, ifAny},
 		{"superseded", "settlings superseded", asCount, inFull},
@@ -131,6 +145,7 @@ var catalogue = []group{
 	{"The run", []line{
 		{"jobs_enqueued", "jobs that arrived", asCount, inFull},
 		{"jobs_completed", "jobs completed", asCount, inFull},
+		{"batches", "batches whose jobs were all acked", asCount, inFull},
 		{"interruptions", "interruptions", asCount, inFull},
 		{"events", "events simulated", asCount, inFull},
 	}},

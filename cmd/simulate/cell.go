@@ -11,16 +11,16 @@ import (
 // cell is one number of the table: the value is set flush right, its interval flush left.
 type cell struct{ value, half, verdict string }
 
-// newCell writes an estimate. jobs is how many jobs there were, over all replications.
-func newCell(e *lab.Estimate, s style, jobs float64) cell {
+// newCell writes an estimate. of is how many jobs, or batches, there were, over all replications.
+func newCell(e *lab.Estimate, s style, of float64) cell {
 	if e == nil || math.IsNaN(e.Mean) {
 		return cell{value: "–"}
 	}
 	if e.TooFew && e.Replications > 1 {
 		return cell{value: tooFew}
 	}
-	if seen := math.Round(e.Mean * float64(e.Replications)); s == asRare && seen < lab.Few {
-		return rare(e, seen, jobs)
+	if seen := math.Round(e.Mean * float64(e.Replications)); (s == asRare || s == asRareBatch && of > 0) && seen < lab.Few {
+		return rare(e, seen, of)
 	}
 	c := cell{value: s.write(e.Mean)}
 	if e.Censored > 0 {
@@ -34,11 +34,11 @@ func newCell(e *lab.Estimate, s style, jobs float64) cell {
 const tooFew = "too few"
 
 // rare writes the number of events of a kind that should not happen, over all runs, with the
-// interval of the chance of a job. What was not seen may still be possible: how hard was
+// interval of the chance of a job, or of a batch. What was not seen may still be possible: how hard was
 // looked says how often at most.
-func rare(e *lab.Estimate, seen, jobs float64) cell {
-	lo, hi := lab.RareRate(seen, jobs, e.Variance, e.Mean)
-	text := commas(seen) + " of " + million(jobs)
+func rare(e *lab.Estimate, seen, of float64) cell {
+	lo, hi := lab.RareRate(seen, of, e.Variance, e.Mean)
+	text := commas(seen) + " of " + million(of)
 	if seen == 0 {
 		return cell{value: text + " (<" + chance(hi, hi) + ")"}
 	}

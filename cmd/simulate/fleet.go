@@ -85,6 +85,12 @@ func queueInWords(q *model.Queue) string {
 	if q.InStep {
 		s += ", in step"
 	}
+	switch q.Counted {
+	case model.CountedByRun:
+		s += "; every run counts its batch down"
+	case model.CountedAfterAck:
+		s += "; batches are counted down after the ack"
+	}
 	if q.Service > 0 {
 		s += "; a call keeps the broker busy for " + short(q.Service)
 	}
@@ -112,6 +118,11 @@ func jobsInWords(sc *model.Scenario) string {
 	s := fmt.Sprintf("%s, %s each on average", perTime(rate), prose(work/rate))
 	if n := len(sc.Jobs); n > 1 {
 		s += fmt.Sprintf(", of %d kinds", n)
+	}
+	for i := range sc.Jobs {
+		if n := sc.Jobs[i].Batch; n > 0 {
+			s += fmt.Sprintf("; those of %s come in batches of %s", sc.Jobs[i].Name, commas(float64(n)))
+		}
 	}
 	if load := lab.Load(sc); !math.IsNaN(load) {
 		s += fmt.Sprintf("; they keep %s of the slots busy", percent(load))

@@ -88,6 +88,7 @@ func (r *report) writeComparison(b *bytes.Buffer) {
 					rows, begun = append(rows, row{title: g.title}), true
 				}
 				rows = append(rows, row{label: l.label, cells: cells})
+			case zero && l.style == asRareBatch && l.style.occasions(r.policies[0].Metrics) == 0: // no jobs come in batches
 			case zero && l.style == asRare:
 				unseen = append(unseen, l.label)
 			case zero:
@@ -143,7 +144,7 @@ func (r *report) cells(l line) (cells []cell, seen, zero bool) {
 	for i := range r.policies {
 		p := &r.policies[i]
 		e := metric(p.Metrics, l.metric)
-		cells = append(cells, newCell(e, l.style, total(p.Metrics, "jobs_enqueued")))
+		cells = append(cells, newCell(e, l.style, l.style.occasions(p.Metrics)))
 		if e == nil || math.IsNaN(e.Mean) {
 			continue
 		}
@@ -232,7 +233,7 @@ func (r *report) writeFull(b *bytes.Buffer) {
 		if e.Censored > 0 {
 			note += fmt.Sprintf(", %s of them to the end of the run", commas(float64(e.Censored)))
 		}
-		c := newCell(e, l.style, total(p.Metrics, "jobs_enqueued"))
+		c := newCell(e, l.style, l.style.occasions(p.Metrics))
 		text := "  " + padRight(l.label, 39) + padLeft(c.value, 13) + "  " + padRight(l.metric, 37) + note
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}

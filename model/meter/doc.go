@@ -92,6 +92,9 @@
 //	overlap_seconds                      s      time in which two or more executions of a job worked, over all jobs
 //	effects_applied_twice                count  unfenced effects beyond the first, of each effect of each job
 //	redone_work_seconds                  s      work done beyond the first time
+//	batches                              count  batches of which every job was acked, by two leases before the end of the run
+//	batches_never_completed              count  of these, their counter is not at zero: nothing goes on with them
+//	batches_completed_early              count  batches whose counter was at zero while work of theirs was not done
 //	attempts_eroded                      count  interruptions that spent part of a budget
 //	attempts_eroded_per_job              1      these over jobs_enqueued
 //	finished_in_grace                    count  acked after a stop without having been cancelled

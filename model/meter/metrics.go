@@ -84,6 +84,9 @@ func (r *Row) Metrics() []Metric {
 	all = append(all, Metric{Name: "overlap_seconds", Unit: "s", Value: sum(OverlapTime), Valid: true})
 	count("effects_applied_twice", EffectsAppliedTwice)
 	all = append(all, Metric{Name: "redone_work_seconds", Unit: "s", Value: sum(RedoneWork), Valid: true})
+	count("batches", BatchesDone)
+	count("batches_never_completed", BatchesNeverCompleted)
+	count("batches_completed_early", BatchesCompletedEarly)
 	count("attempts_eroded", AttemptsEroded)
 	ratio("attempts_eroded_per_job", "1", float64(r.Counts[AttemptsEroded]), float64(r.Counts[JobsEnqueued]))
 

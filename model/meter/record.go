@@ -6,7 +6,8 @@ import "github.com/quiesce/quiesce/protocol"
 type Kind uint8
 
 // Records. Whoever runs workers, simulated or real, writes these; every metric is computed
-// from them and from nothing else.
+// from them and from nothing else, but for the events of a simulation and the batches of an
+// application, which no worker knows of.
 const (
 	JobEnqueued      Kind = iota // Job, At
 	ClaimGranted                 // Job, Token

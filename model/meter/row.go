@@ -50,6 +50,9 @@ const (
 	Crashes
 	Rollouts
 	RolloutsFinished
+	BatchesDone
+	BatchesNeverCompleted
+	BatchesCompletedEarly
 	Events
 
 	counts

@@ -26,7 +26,8 @@ var countNames = [counts]string{
 	QuarantinedJobs: "quarantined", RefusedJobs: "refused", LeakedHandlers: "leaked", LeasesLost: "leases_lost",
 	UnsettledClaims: "unsettled", SupersededClaims: "superseded", SurplusJobs: "surplus", WithdrawnJobs: "withdrawn",
 	LedgerLines: "ledger_lines", Stops: "stops", KilledAtGrace: "killed_at_grace", Crashes: "crashes",
-	Rollouts: "rollouts", RolloutsFinished: "rollouts_finished", Events: "events",
+	Rollouts: "rollouts", RolloutsFinished: "rollouts_finished", BatchesDone: "batches",
+	BatchesNeverCompleted: "batches_never_completed", BatchesCompletedEarly: "batches_completed_early", Events: "events",
 }
 
 var sumNames = [sums]string{

@@ -41,6 +41,7 @@ func Check(sc *model.Scenario, preset *model.Preset, speed float64) error {
 	refuse(q.Margin != 0 && q.Margin != usual.Margin, "queue.margin: package worker has no such option; a lease of %v is trusted until %v before its end", q.Lease, usual.Margin)
 	refuse(q.Poll != 0, "queue.poll: package worker has no such option")
 	refuse(q.InStep, "policy %s: package worker waits for jobs at the broker, and asks on no ticks (in_step)", preset.Name)
+	refuse(q.Counted != model.CountedByJob, "policy %s: the handlers of the fleet count no batches down (counted)", preset.Name)
 	refuse(q.Service > 0, "queue.service: Redis is as fast as it is")
 	refuse(q.Park == model.NoLongPoll, "queue.long_poll: package worker always lets its claim requests wait")
 	refuse(f.Partition.Every > 0, "faults.partition: the fleet has no network of its own to cut")
@@ -54,6 +55,7 @@ func Check(sc *model.Scenario, preset *model.Preset, speed float64) error {
 	refuse(signal != protocol.SIGTERM && signal != protocol.SIGINT, "supervisor.signal: %s stops no worker, which listens to SIGTERM and SIGINT; write one of them", model.SignalName(signal))
 	refuse(sc.Finding != nil && len(sc.Finding.Overrides) > 0, "finding.overrides: real processes meet what they meet, whatever a message of the simulator met")
 	for i := range sc.Jobs {
+		refuse(sc.Jobs[i].Batch > 0, "jobs.%s.batch: the handlers of the fleet count no batches down", sc.Jobs[i].Name)
 		refuse(sc.Jobs[i].CPUBound > 0, "jobs.%s.cpu_bound: Go's scheduler takes the processor away from a handler that does not let go", sc.Jobs[i].Name)
 	}
 	if len(all) > 0 {
