@@ -15,7 +15,7 @@ import (
 func TestLibraryHasTheDefaultFirst(t *testing.T) {
 	assert.Equal(t, []string{
 		"five-minute-lease",
-		"attempt-erosion", "broker-failover", "cancel-taken-for-final", "cancellation-contract",
+		"attempt-erosion", "batch-counters", "broker-failover", "cancel-taken-for-final", "cancellation-contract",
 		"claim-after-stop", "clocks-of-workers", "crash-storm", "deaf-handlers", "deploys-eat-attempts", "drill", "escalation-waits",
 		"grace-shorter-than-job", "heartbeat-keeps-the-dead", "heartbeat-resurrects-lease", "heartbeat-stopped-at-stop", "herd-at-restart", "lease-beyond-grace", "leases-forgotten", "limit-leaks",
 		"lost-claim-answer", "mixed-kinds", "parent-leaves-first", "pause-past-lease", "poison-by-deploy", "prefetch-ages-the-lease", "queues-stop-in-turn",

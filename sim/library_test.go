@@ -100,6 +100,8 @@ func TestReportedFaultsAreThereUnderTheFaultySettingAndGoneUnderOurs(t *testing.
 			{"killed_at_grace", 300, 0}, {"stall_seconds_mean", 200, 1}, {"attempts_eroded", 50, 0}}},
 		{"reaper-takes-newcomers", "today", []symptom{
 			{"overlapping_executions", 500, 0}, {"effects_applied_twice", 50, 0}, {"reclaimed_by_expiry", 500, 0}}},
+		{"batch-counters", "after-ack", []symptom{{"batches_never_completed", 5, 0}}},
+		{"batch-counters", "every-run", []symptom{{"batches_completed_early", 5, 0}, {"effects_applied_twice", 5, 0}}},
 		{"rollout-bounce", "longest-waiting", []symptom{{"interruptions_per_job_per_deploy", 1.1, 1.05}}},
 	} {
 		t.Run(c.scenario+" under "+c.faulty, func(t *testing.T) {
@@ -123,6 +125,27 @@ func TestADrilledDrainLosesNothingAndStallsForALeaseAtMost(t *testing.T) {
 	assert.Less(t, ours["reclaimed_by_expiry"], crash["reclaimed_by_expiry"]/4)
 	assert.LessOrEqual(t, ours["stall_seconds_max"], 70.0, "a lease of a minute, and a place in the queue")
 	assert.Zero(t, ours["effects_applied_twice"])
+}
+
+// TestADrainWaitsForACounterThatIsWrittenAfterTheAck: what loses one is a process that dies, by
+// itself or at the signal.
+func TestADrainWaitsForACounterThatIsWrittenAfterTheAck(t *testing.T) {
+	const scenario, column = "batch-counters", "after-ack"
+	calm := func(sc *model.Scenario) { sc.Faults.Crash = 0 }
+	dies := func(sc *model.Scenario) { sc.Variants[0].Policy.OnStop = protocol.DieOnStop }
+	drained, died := measured(t, scenario, column, calm), measured(t, scenario, column, calm, dies)
+	assert.Greater(t, drained["batches"], 50.0)
+	assert.Zero(t, drained["batches_never_completed"])
+	assert.Greater(t, died["batches_never_completed"], 5.0)
+}
+
+// TestACounterThatCountsAJobOnceIsRightThoughTheJobIsDoneTwice is the half of the remedy that the
+// handler has.
+func TestACounterThatCountsAJobOnceIsRightThoughTheJobIsDoneTwice(t *testing.T) {
+	once := func(sc *model.Scenario) { sc.Variants[1].Queue.Counted = model.CountedByJob }
+	got := measured(t, "batch-counters", "every-run", once)
+	assert.Greater(t, got["effects_applied_twice"], 5.0)
+	assert.Zero(t, got["batches_completed_early"]+got["batches_never_completed"])
 }
 
 // TestIdleVictimsLeaveNothingToHandBack is the half of the remedy that the autoscaler has.
