@@ -2,23 +2,13 @@ package explore
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"math/bits"
 
 	"github.com/quiesce/quiesce/internal/deviation"
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
-)
-
-// parts is what a form says about one worker, but for its seat: its rows at the broker, its
-// process, its messages. With symmetry last comes what sets it apart otherwise.
-type parts [4][]byte
-
-const (
-	ofSeat = iota
-	ofProcess
-	ofMessages
-	ofOthers
 )
 
 // coder writes states down in canonical form and reads them back. In that form instants are
@@ -28,24 +18,32 @@ const (
 // canonical names, too.
 type coder struct {
 	ranks    ranks
-	buf      []byte
-	parts    [maxWorkers]parts
-	written  [maxWorkers]parts // memory for those that are not copied
-	order    [maxWorkers]int   // of the seats in the form
-	message  []byte            // messages that are not copied
-	spans    [][2]int          // where each of them is
+	form     []byte   // that is being written
+	message  []byte   // messages that are not copied
+	spans    [][2]int // where each of them is
 	symmetry bool
 	stamps   bool // the broker looks at when a settling was decided, which no sound one does
 
+	// With symmetry: what is about the workers, before they are in order.
+	workers []byte
+	bounds  [maxWorkers + 1]int // of each in it
+	others  [maxWorkers][3]byte // what sets each apart otherwise
+	order   [maxWorkers]int     // of the seats in the form
+
 	// The form that was read last and where in it what is about each worker begins: its rows
-	// at the broker, its process, its messages, and what comes next.
-	old    []byte
-	places [maxWorkers][4]int
+	// at the broker, its process, its messages, and what comes next. What is to be copied of it
+	// next lies between from and to.
+	old      []byte
+	places   [maxWorkers][4]int
+	from, to int
 }
 
 func (c *coder) init(e *engine) {
 	c.ranks.init()
 	c.spans = make([][2]int, 0, 64)
+	for i := range c.order {
+		c.order[i] = i // and stays so without symmetry
+	}
 	c.stamps = e.world.Deviations.Has(deviation.ReadThenRelease)
 }
 
@@ -56,108 +54,103 @@ func (c *coder) stamped(m *message) bool {
 
 // encode returns the canonical form of st, valid until the next call.
 func (e *engine) encode(st *state) []byte {
-	c := &e.coder
-	c.ranks.collect(e, st, false)
-	if c.symmetry {
-		e.renameJobs(st)
-	}
-	for i := range st.workers {
-		e.writeSeat(st, i)
-		e.writeProcess(st, i)
-		e.writeMessages(st, i, false)
-	}
-	return e.assemble(st, false)
-}
-
-// What is written about a worker is kept in memory of its own until it is put together.
-
-func (e *engine) writeSeat(st *state, i int) {
-	c := &e.coder
-	c.written[i][ofSeat] = st.broker.AppendSeat(c.written[i][ofSeat][:0], i, st.now, &c.ranks.Ranks)
-	c.parts[i][ofSeat] = c.written[i][ofSeat]
-}
-
-func (e *engine) writeProcess(st *state, i int) {
-	c := &e.coder
-	c.written[i][ofProcess] = e.appendProcess(c.written[i][ofProcess][:0], st, i)
-	c.parts[i][ofProcess] = c.written[i][ofProcess]
-}
-
-func (e *engine) writeMessages(st *state, i int, same bool) {
-	c := &e.coder
-	c.written[i][ofMessages] = e.appendMessages(c.written[i][ofMessages][:0], st, i, same)
-	c.parts[i][ofMessages] = c.written[i][ofMessages]
+	e.coder.ranks.collect(e, st, false)
+	e.renameJobs(st)
+	return e.write(st, false)
 }
 
 // encodeChild is encode for a state that came of the one that was read last. Most of it has
 // not changed, and is copied.
 func (e *engine) encodeChild(st *state) []byte {
-	c := &e.coder
-	c.ranks.collect(e, st, !st.answered)
-	same := st.now == base && c.ranks.settled(e)
-	if c.symmetry {
-		e.renameJobs(st)
-		for j := 1; j <= e.world.Jobs; j++ {
-			same = same && c.ranks.jobs[j] == uint8(j)
-		}
+	r := &e.coder.ranks
+	r.collect(e, st, !st.answered)
+	same := st.now == base && r.settled(e)
+	if e.renameJobs(st) {
+		same = false
 	}
-	for i := range st.workers {
-		at := &c.places[i]
-		if same && !st.answered {
-			c.parts[i][ofSeat] = c.old[at[0]:at[1]]
-		} else {
-			e.writeSeat(st, i)
-		}
-		if same && st.touched&(1<<i) == 0 {
-			c.parts[i][ofProcess] = c.old[at[1]:at[2]]
-		} else {
-			e.writeProcess(st, i)
-		}
-		if same && st.wired&(1<<i) == 0 {
-			c.parts[i][ofMessages] = c.old[at[2]:at[3]]
-		} else {
-			e.writeMessages(st, i, same)
-		}
-	}
-	return e.assemble(st, same && !st.answered)
+	return e.write(st, same)
 }
 
-// assemble puts the parts together. What is about the broker is copied if it is the same as
-// in the form that was read last.
-func (e *engine) assemble(st *state, same bool) []byte {
+// headSize is how long the part of a form is that is about the world as a whole.
+const headSize = budgets + 5
+
+// write writes a state down. Parts that no action touched are copied from the form that was
+// read last, if they still look the same.
+func (e *engine) write(st *state, same bool) []byte {
 	c := &e.coder
-	for i := range st.workers {
-		c.order[i] = i
-	}
 	if c.symmetry {
-		e.renameSeats(st)
+		buf := c.form
+		c.form = c.workers[:0]
 		for i := range st.workers {
-			same = same && c.order[i] == i
+			e.writeWorker(st, i, same)
+			c.bounds[i+1] = len(c.flush())
+		}
+		c.workers, c.form = c.form, buf
+		e.renameSeats(st)
+		for i, seat := range c.order[:len(st.workers)] {
+			same = same && seat == i
 		}
 	}
-	buf := c.buf[:0]
-	buf = append(buf, st.used[:]...)
-	hurt := byte(0)
-	if st.hurt {
-		hurt = 1
-	}
-	buf = append(buf, c.set(st.finished), c.set(st.failed), c.set(st.undone), c.set(st.ordered), hurt)
-	if same {
-		buf = append(buf, c.old[len(buf):c.places[0][0]]...)
+	kept := same && !st.answered
+	c.form = append(c.form[:0], st.used[:]...)
+	c.form = append(c.form, c.set(st.finished), c.set(st.failed), c.set(st.undone), c.set(st.ordered), bit(st.hurt, 1))
+	if kept {
+		c.keep(headSize, c.places[0][0])
 	} else {
-		buf = st.broker.AppendJobs(buf, st.now, &c.ranks.Ranks)
+		c.form = st.broker.AppendJobs(c.form, st.now, &c.ranks.Ranks)
 	}
 	for i := range st.workers {
-		p := &c.parts[c.order[i]]
-		buf = append(append(append(buf, p[ofSeat]...), p[ofProcess]...), p[ofMessages]...)
+		if c.symmetry {
+			seat := c.order[i]
+			c.form = append(c.flush(), c.workers[c.bounds[seat]:c.bounds[seat+1]]...)
+		} else {
+			e.writeWorker(st, i, same)
+		}
 	}
-	if same {
-		buf = append(buf, c.old[c.places[len(st.workers)-1][3]:]...)
+	if kept {
+		c.keep(c.places[len(st.workers)-1][3], len(c.old))
 	} else {
-		buf = st.broker.AppendWaiting(buf, &c.ranks.Ranks)
+		c.form = st.broker.AppendWaiting(c.flush(), &c.ranks.Ranks)
 	}
-	c.buf = buf
-	return buf
+	return c.flush()
+}
+
+// writeWorker writes what a form says about one worker, but for its seat.
+func (e *engine) writeWorker(st *state, i int, same bool) {
+	c, at := &e.coder, &e.coder.places[i]
+	if same && !st.answered {
+		c.keep(at[0], at[1])
+	} else {
+		c.form = st.broker.AppendSeat(c.flush(), i, st.now, &c.ranks.Ranks)
+	}
+	if same && st.touched&(1<<i) == 0 {
+		c.keep(at[1], at[2])
+	} else {
+		c.form = e.appendProcess(c.flush(), st, i)
+	}
+	if same && st.wired&(1<<i) == 0 {
+		c.keep(at[2], at[3])
+	} else {
+		c.form = e.appendMessages(c.flush(), st, i, same)
+	}
+}
+
+// keep has a part of the form that was read last copied: what lies side by side at once.
+func (c *coder) keep(from, to int) {
+	if from != c.to {
+		c.flush()
+		c.from = from
+	}
+	c.to = to
+}
+
+// flush copies what is to be kept, and returns what is written by then.
+func (c *coder) flush() []byte {
+	if c.from < c.to {
+		c.form = append(c.form, c.old[c.from:c.to]...)
+		c.from = c.to
+	}
+	return c.form
 }
 
 // set renames the jobs of a set.
@@ -334,14 +327,14 @@ func (e *engine) renameSeats(st *state) {
 	c := &e.coder
 	n := len(st.workers)
 	for i := range n {
-		c.written[i][ofOthers] = append(c.written[i][ofOthers][:0], byte(e.ownedBy(st, i)), 0, 0)
-		c.parts[i][ofOthers] = c.written[i][ofOthers]
+		c.order[i] = i
+		c.others[i] = [3]byte{byte(e.ownedBy(st, i))}
 	}
 	st.broker.EachWaiting(func(place, seat int, newer bool) {
-		c.parts[seat][ofOthers][1+int(bit(newer, 1))] = byte(place + 1)
+		c.others[seat][1+int(bit(newer, 1))] = byte(place + 1)
 	})
 	for i := 1; i < n; i++ {
-		for k := i; k > 0 && c.parts[c.order[k-1]].compare(&c.parts[c.order[k]]) > 0; k-- {
+		for k := i; k > 0 && c.compare(c.order[k-1], c.order[k]) > 0; k-- {
 			c.order[k-1], c.order[k] = c.order[k], c.order[k-1]
 		}
 	}
@@ -350,14 +343,11 @@ func (e *engine) renameSeats(st *state) {
 	}
 }
 
-// compare puts parts in some order.
-func (p *parts) compare(q *parts) int {
-	for k := range p {
-		if d := bytes.Compare(p[k], q[k]); d != 0 {
-			return d
-		}
-	}
-	return 0
+// compare puts workers in some order.
+func (c *coder) compare(i, k int) int {
+	return cmp.Or(
+		bytes.Compare(c.workers[c.bounds[i]:c.bounds[i+1]], c.workers[c.bounds[k]:c.bounds[k+1]]),
+		bytes.Compare(c.others[i][:], c.others[k][:]))
 }
 
 // ownedBy is the set of jobs whose newest claim is a seat's, by their canonical names.
@@ -371,11 +361,12 @@ func (e *engine) ownedBy(st *state, seat int) jobSet {
 	return s
 }
 
-// renameJobs numbers the jobs that may still be handed out as they come, and after them
-// those that have ended: the order of these decides nothing any more.
-func (e *engine) renameJobs(st *state) {
-	if e.world.Foreign+e.world.Others > 0 {
-		return // they are not alike
+// renameJobs, with symmetry, numbers the jobs that may still be handed out as they come, and
+// after them those that have ended: the order of these decides nothing any more. It reports
+// whether any has another name now.
+func (e *engine) renameJobs(st *state) (renamed bool) {
+	if !e.coder.symmetry || e.world.Foreign+e.world.Others > 0 { // or they are not alike
+		return false
 	}
 	n := uint8(0)
 	for _, ended := range [...]bool{false, true} {
@@ -383,9 +374,11 @@ func (e *engine) renameJobs(st *state) {
 			if st.broker.Job(j).State.Terminal() == ended {
 				n++
 				e.coder.ranks.jobs[j] = n
+				renamed = renamed || n != uint8(j)
 			}
 		}
 	}
+	return renamed
 }
 
 // digest shortens a canonical form to 128 bits, of which a search keeps 101: among a billion
@@ -414,13 +407,12 @@ func mix(x, y uint64) uint64 {
 
 // decode makes st, which is of this world, the state with a canonical form.
 func (e *engine) decode(st *state, buf []byte) {
-	const head = budgets + 5
 	st.now = base
 	copy(st.used[:], buf)
 	st.finished, st.failed, st.undone, st.ordered = jobSet(buf[budgets]), jobSet(buf[budgets+1]), jobSet(buf[budgets+2]), jobSet(buf[budgets+3])
 	st.hurt = buf[budgets+4] != 0
 	st.messages = st.messages[:0]
-	rest := st.broker.ReadJobs(base, buf[head:])
+	rest := st.broker.ReadJobs(base, buf[headSize:])
 	c := &e.coder
 	c.old = buf
 	c.ranks.broker = atBroker{}
