@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/quiesce/quiesce/internal/prefetch"
 	"github.com/quiesce/quiesce/sim/invariant"
 )
 
@@ -196,6 +197,7 @@ func (s *search) level(depth int) {
 		c := cursor{arena: &s.shards[k].frontier}
 		id := s.shards[k].firstOf(depth)
 		for form, ok := c.next(); ok; form, ok = c.next() {
+			prefetch.First(&form[0], uintptr(len(form))) // it was written a level ago
 			entries = append(entries, entry{id<<shardBits | uint32(k), form})
 			id++
 			if len(entries) == batch {
