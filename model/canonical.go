@@ -104,7 +104,6 @@ const (
 )
 
 func (c *canonical) row(b *Broker, job protocol.JobKey, row *JobRow) {
-	c.Num(c.ranks.Job(job))
 	state := byte(row.State)
 	if row.Cancel {
 		state |= cancelBit
@@ -115,8 +114,8 @@ func (c *canonical) row(b *Broker, job protocol.JobKey, row *JobRow) {
 	if row.renewed && row.State == JobClaimed && b.tellsRenewed() {
 		state |= renewedBit
 	}
-	c.Byte(state)
-	c.Byte(byte(row.Verb))
+	c.Num(c.ranks.Job(job))
+	c.Buf = append(c.Buf, state, byte(row.Verb))
 	c.Num(c.ranks.Token(job, row.Token))
 	switch row.State {
 	case JobDone, JobCancelledByOperator:
@@ -127,18 +126,13 @@ func (c *canonical) row(b *Broker, job protocol.JobKey, row *JobRow) {
 	case JobDelayed:
 		c.At(max(row.Due, c.Now))
 	}
-	c.Num(uint64(row.Cursor))
-	c.Num(uint64(row.Poison))
-	c.Num(uint64(row.Failures))
-	c.Num(uint64(min(row.Fruitless, uint16(b.cfg.Starving))))
+	c.Nums(uint64(row.Cursor), uint64(row.Poison), uint64(row.Failures), uint64(min(row.Fruitless, uint16(b.cfg.Starving))))
 	if b.cfg.CountAtClaim {
 		c.Num(uint64(row.Deliveries - row.Restored))
 	}
 	if b.owned(row) {
-		c.Num(c.ranks.Seat(int(row.Owner.Seat)) + 1)
-		c.Num(row.Owner.Nonce)
-		c.Num(c.ranks.Incarnation(int(row.Owner.Seat), row.Owner.Incarnation))
-		c.Num(uint64(row.Owner.Generation))
+		o, seat := &row.Owner, int(row.Owner.Seat)
+		c.Nums(c.ranks.Seat(seat)+1, o.Nonce, c.ranks.Incarnation(seat, o.Incarnation), uint64(o.Generation))
 	}
 }
 
@@ -168,12 +162,8 @@ func (c *canonical) member(b *Broker, m *member) {
 	if m.parked {
 		flags |= parkedBit
 	}
-	c.Byte(flags)
-	c.Num(m.Nonce)
-	c.Num(c.ranks.Incarnation(int(m.Seat), m.Incarnation))
-	c.Num(uint64(m.Generation))
-	c.Num(c.ranks.Seq(int(m.Seat), m.closed))
-	c.Num(c.ranks.Seq(int(m.Seat), m.seq))
+	r, seat := c.ranks, int(m.Seat)
+	c.Nums(uint64(flags), m.Nonce, r.Incarnation(seat, m.Incarnation), uint64(m.Generation), r.Seq(seat, m.closed), r.Seq(seat, m.seq))
 	switch {
 	case m.parked:
 		c.At(m.parkedAt)

@@ -33,23 +33,12 @@ const (
 func (m *Machine) AppendCanonical(buf []byte, now Instant, ranks *Ranks, seat int) []byte {
 	c := canonical{FormWriter{Buf: buf, Now: now}, ranks, seat}
 	retry := m.cfg.Retry.steps()
-	c.Byte(byte(m.phase))
-	c.Byte(min(m.retries, max(retry, 1)))
-	c.Byte(min(m.settleTries, retry))
-	c.Byte(m.status)
-	c.Byte(min(m.termGroups, termsThatMatter))
-	c.Byte(min(m.interrupts, intsThatMatter))
-	c.Flag(m.wantsQuiet)
-	c.Flag(m.more)
+	c.Buf = append(c.Buf,
+		byte(m.phase), min(m.retries, max(retry, 1)), min(m.settleTries, retry), m.status,
+		min(m.termGroups, termsThatMatter), min(m.interrupts, intsThatMatter), oneIf(m.wantsQuiet), oneIf(m.more))
 	c.Num(ranks.Incarnation(seat, m.incarnation))
-	c.At(m.retryAt)
-	c.At(m.renewAt)
-	c.At(m.settleAt)
-	c.At(m.judgeAt)
-	c.At(m.budget.undoBy)
-	c.At(m.budget.settleBy)
-	c.At(m.budget.exitBy)
-	c.At(m.budget.killAt)
+	b := &m.budget
+	c.Ats(m.retryAt, m.renewAt, m.settleAt, m.judgeAt, b.undoBy, b.settleBy, b.exitBy, b.killAt)
 	c.AtIf(m.termGroups == 1 && now < m.termAt.Add(signalWindow), m.termAt)
 	c.AtIf(now < m.doubtTo, m.doubtTo)
 	c.Num(uint64(m.surplus))
@@ -88,17 +77,8 @@ func (c *canonical) slot(m *Machine, s *Slot) {
 	if s.state == SlotRunning {
 		missed = min(s.missed, missesThatMatter)
 	}
-	c.Byte(s.queue)
-	c.Byte(byte(s.verb))
-	c.Byte(byte(s.reason))
-	c.Byte(byte(s.cause))
-	c.Byte(missed)
-	c.Num(uint64(s.flags))
-	c.Num(c.ranks.Job(s.job))
-	c.Num(c.ranks.Token(s.job, s.token))
-	c.Num(uint64(s.kind))
-	c.Num(uint64(s.version))
-	c.Num(uint64(s.cursor))
+	c.Buf = append(c.Buf, s.queue, byte(s.verb), byte(s.reason), byte(s.cause), missed)
+	c.Nums(uint64(s.flags), c.ranks.Job(s.job), c.ranks.Token(s.job, s.token), uint64(s.kind), uint64(s.version), uint64(s.cursor))
 	c.AtIf(s.renewable() && (s.state != SlotSettling || s.undoTrusts()), s.trust)
 	c.AtIf(s.has(renewing), s.asked)
 	switch {
@@ -142,9 +122,7 @@ func (c *canonical) request(m *Machine, r *Request) {
 	case RequestWithdrawing:
 		tries = min(r.tries, m.cfg.Retry.steps())
 	}
-	c.Byte(byte(r.state))
-	c.Byte(min(r.empties, m.cfg.Poll.steps()))
-	c.Byte(tries)
+	c.Buf = append(c.Buf, byte(r.state), min(r.empties, m.cfg.Poll.steps()), tries)
 	if r.state == RequestAsked || m.deviates(deviation.AnyAnswerCounts) {
 		c.Num(uint64(r.want))
 		c.Num(uint64(r.granted))

@@ -27,12 +27,13 @@ const (
 func (w *FormWriter) Byte(b byte) { w.Buf = append(w.Buf, b) }
 
 // Flag writes a bool.
-func (w *FormWriter) Flag(b bool) {
-	c := byte(0)
+func (w *FormWriter) Flag(b bool) { w.Buf = append(w.Buf, oneIf(b)) }
+
+func oneIf(b bool) byte {
 	if b {
-		c = 1
+		return 1
 	}
-	w.Buf = append(w.Buf, c)
+	return 0
 }
 
 // Num writes a number, in one byte if it is below 128.
@@ -44,13 +45,36 @@ func (w *FormWriter) Num(n uint64) {
 	w.Buf = binary.AppendUvarint(w.Buf, n)
 }
 
-// At writes an instant. Never stays Never, whatever Now is.
-func (w *FormWriter) At(t Instant) {
-	if t == Never {
-		w.Buf = append(w.Buf, never)
-		return
+// Nums is Num for several: how long Buf is need not be looked up for each.
+func (w *FormWriter) Nums(numbers ...uint64) {
+	buf := w.Buf
+	for _, n := range numbers {
+		if n < 0x80 {
+			buf = append(buf, byte(n))
+		} else {
+			buf = binary.AppendUvarint(buf, n)
+		}
 	}
-	w.apart(t.Sub(w.Now))
+	w.Buf = buf
+}
+
+// At writes an instant. Never stays Never, whatever Now is.
+func (w *FormWriter) At(t Instant) { w.Buf = appendAt(w.Buf, w.Now, t) }
+
+// Ats is At for several.
+func (w *FormWriter) Ats(instants ...Instant) {
+	buf := w.Buf
+	for _, t := range instants {
+		buf = appendAt(buf, w.Now, t)
+	}
+	w.Buf = buf
+}
+
+func appendAt(buf []byte, now, t Instant) []byte {
+	if t == Never {
+		return append(buf, never)
+	}
+	return appendApart(buf, t.Sub(now))
 }
 
 // AtIf writes an instant that only means something under a condition.
@@ -68,15 +92,14 @@ func (w *FormWriter) Span(d Duration) {
 		w.Buf = append(w.Buf, never)
 		return
 	}
-	w.apart(d)
+	w.Buf = appendApart(w.Buf, d)
 }
 
-func (w *FormWriter) apart(d Duration) {
+func appendApart(buf []byte, d Duration) []byte {
 	if n := d / half; n*half == d && n >= -mostBefore && n <= mostAfter {
-		w.Buf = append(w.Buf, byte(near+mostBefore+n))
-		return
+		return append(buf, byte(near+mostBefore+n))
 	}
-	w.Buf = binary.AppendVarint(append(w.Buf, apart), int64(d))
+	return binary.AppendVarint(append(buf, apart), int64(d))
 }
 
 // FormReader reads what a FormWriter wrote. The bytes are not checked: whoever reads others

@@ -190,17 +190,15 @@ func bit(b bool, as byte) byte {
 func (e *engine) appendProcess(buf []byte, st *state, i int) []byte {
 	c, w := &e.coder, &st.workers[i]
 	f := protocol.FormWriter{Buf: buf, Now: st.now}
-	f.Byte(bit(w.stopped, stoppedBit) | bit(w.signalled, signalledBit) | bit(w.hurried, hurriedBit) | bit(w.shaken, shakenBit) |
-		bit(w.quiet, quietBit) | bit(w.dead, deadBit) | bit(w.clean, cleanBit) | bit(w.paused, pausedBit))
-	f.Byte(w.lives<<5 | byte(w.owed&7)<<2 | bit(w.tardy, 2) | bit(w.told, 1))
-	f.Byte(byte(w.member.Generation))
-	f.Byte(byte(c.ranks.Incarnation(i, w.member.Incarnation)))
+	f.Buf = append(f.Buf,
+		bit(w.stopped, stoppedBit)|bit(w.signalled, signalledBit)|bit(w.hurried, hurriedBit)|bit(w.shaken, shakenBit)|
+			bit(w.quiet, quietBit)|bit(w.dead, deadBit)|bit(w.clean, cleanBit)|bit(w.paused, pausedBit),
+		w.lives<<5|byte(w.owed&7)<<2|bit(w.tardy, 2)|bit(w.told, 1),
+		byte(w.member.Generation), byte(c.ranks.Incarnation(i, w.member.Incarnation)))
 	if w.dead {
 		return f.Buf
 	}
-	f.Byte(byte(w.script))
-	f.Byte(byte(w.next))
-	f.Byte(byte(w.waiting))
+	f.Buf = append(f.Buf, byte(w.script), byte(w.next), byte(w.waiting))
 	f.At(max(w.killAt, st.now))
 	if w.paused {
 		f.At(w.pausedUntil)
@@ -212,11 +210,9 @@ func (e *engine) appendProcess(buf []byte, st *state, i int) []byte {
 		if h.state == idle {
 			continue
 		}
-		f.Byte(c.ranks.jobs[h.job])
-		f.Byte(byte(c.ranks.Token(h.job, h.token)))
+		f.Buf = append(f.Buf, c.ranks.jobs[h.job], byte(c.ranks.Token(h.job, h.token)))
 		if e.judges {
-			f.Byte(byte(h.cause)<<1 | bit(h.lost, 1))
-			f.Byte(byte(h.due.verb)<<4 | byte(h.due.reason))
+			f.Buf = append(f.Buf, byte(h.cause)<<1|bit(h.lost, 1), byte(h.due.verb)<<4|byte(h.due.reason))
 		}
 	}
 	return f.Buf
@@ -275,40 +271,29 @@ func (c *coder) writeMessage(st *state, m *message) {
 func (c *coder) appendMessage(b []byte, st *state, m *message) []byte {
 	r := &c.ranks
 	f := protocol.FormWriter{Buf: b, Now: st.now}
-	f.Byte(byte(m.kind) | bit(m.copied, 4))
-	f.Byte(m.tag)
+	f.Buf = append(f.Buf, byte(m.kind)|bit(m.copied, 4), m.tag)
 	f.At(max(m.due, st.now))
 	if m.kind != toWorker {
-		f.Byte(byte(m.from.Nonce))
-		f.Byte(byte(m.from.Generation))
-		f.Byte(byte(r.lives[m.worker].Rank(m.from.Incarnation)))
+		f.Buf = append(f.Buf, byte(m.from.Nonce), byte(m.from.Generation), byte(r.lives[m.worker].Rank(m.from.Incarnation)))
 	}
 	if m.kind == hangup {
 		return f.Buf
 	}
 	if m.kind == toWorker {
-		f.Byte(byte(m.code))
-		f.Byte(byte(m.n))
+		f.Buf = append(f.Buf, byte(m.code), byte(m.n))
 		for _, g := range m.grants[:m.n] {
-			f.Byte(r.jobs[g.job])
-			f.Byte(byte(g.version))
-			f.Byte(byte(r.tokens[g.job].Rank(uint64(g.token))))
+			f.Buf = append(f.Buf, r.jobs[g.job], byte(g.version), byte(r.tokens[g.job].Rank(uint64(g.token))))
 		}
 	}
 	switch {
 	case m.registers():
 		f.Byte(byte(r.lives[m.worker].Rank(m.seq)))
 	case m.numbered():
-		f.Byte(byte(r.seqs[m.worker].Rank(m.seq)))
-		f.Byte(byte(m.want))
+		f.Buf = append(f.Buf, byte(r.seqs[m.worker].Rank(m.seq)), byte(m.want))
 		f.Span(m.span)
 	case m.job != 0:
-		f.Byte(byte(m.slot + 1))
-		f.Byte(byte(m.verb))
-		f.Byte(byte(m.reason))
-		f.Byte(byte(m.cursor))
-		f.Byte(r.jobs[m.job])
-		f.Byte(byte(r.tokens[m.job].Rank(uint64(m.token))))
+		f.Buf = append(f.Buf, byte(m.slot+1), byte(m.verb), byte(m.reason), byte(m.cursor),
+			r.jobs[m.job], byte(r.tokens[m.job].Rank(uint64(m.token))))
 		if m.dated() {
 			f.At(m.at)
 		} else {
