@@ -207,13 +207,16 @@ func (b *Broker) AddNumbers(ranks *protocol.Ranks) {
 			ranks.Lives[row.Owner.Seat].Add(row.Owner.Incarnation)
 		}
 	})
-	b.members.each(func(m *member) {
-		if m != nil {
-			ranks.Seqs[m.Seat].Add(m.closed)
-			ranks.Seqs[m.Seat].Add(m.seq)
-			ranks.Lives[m.Seat].Add(m.Incarnation)
+	for seat, places := range b.members.lives {
+		for _, place := range places {
+			if place != 0 {
+				m := b.members.rows.At(place - 1)
+				ranks.Seqs[seat].Add(m.closed)
+				ranks.Seqs[seat].Add(m.seq)
+				ranks.Lives[seat].Add(m.Incarnation)
+			}
 		}
-	})
+	}
 }
 
 // EachWaiting calls f for every request that waits, in the order in which they do, with its
