@@ -49,7 +49,7 @@ type Report struct {
 
 // batch is how many states are expanded between two looks at what was found: what they lead
 // to still lies in a cache then.
-const batch = 512
+const batch = 128
 
 // shardBits says into how many parts the states are divided, by their digests. Each is
 // touched by one lane at a time, so no lock is needed, and the numbers of states do not
@@ -71,8 +71,13 @@ type shard struct {
 	levels   []uint32       // members at the end of every level
 	frontier arena
 	next     arena
+	fresh    uint16 // states taken of this batch
 	links    []link // found in this batch
 }
+
+// group is how many states each shard took of one batch. They are expanded together, too: what
+// came of neighbours has neighbours in common, which are then found soon after one another.
+type group [shards]uint16
 
 // link says that to is what the schedule without faults makes of from.
 type link struct{ from, to uint32 }
@@ -89,6 +94,8 @@ type search struct {
 	opts   Options
 	shards [shards]shard
 	lanes  []*lane
+	groups []group // of the frontier
+	coming []group // of the next one
 	report Report
 	found  finding
 	edges  *graph
@@ -157,6 +164,7 @@ func (s *search) run() {
 	for k := range s.shards {
 		s.insert(k)
 	}
+	s.gather()
 	s.lanes[0].outgoing = [shards][]byte{}
 	s.turn()
 	for depth := 0; ; depth++ {
@@ -187,29 +195,44 @@ func (s *search) turn() int {
 		sh.levels = append(sh.levels, sh.seen.n)
 		n += sh.frontier.n
 	}
+	s.groups, s.coming = s.coming, s.groups[:0]
 	return n
 }
 
 // level expands every state of the frontier.
 func (s *search) level(depth int) {
 	entries := make([]entry, 0, batch)
-	for k := range s.shards {
-		c := cursor{arena: &s.shards[k].frontier}
-		id := s.shards[k].firstOf(depth)
-		for form, ok := c.next(); ok; form, ok = c.next() {
-			prefetch.First(&form[0], uintptr(len(form))) // it was written a level ago
-			entries = append(entries, entry{id<<shardBits | uint32(k), form})
-			id++
-			if len(entries) == batch {
-				if s.batch(depth, entries); s.report.Bound != "" {
-					return
+	var cursors [shards]cursor
+	for k := range cursors {
+		cursors[k] = cursor{arena: &s.shards[k].frontier, id: s.shards[k].firstOf(depth)}
+	}
+	for _, g := range s.groups {
+		for k, n := range g {
+			for c := &cursors[k]; n > 0; n-- {
+				form := c.next()
+				prefetch.First(&form[0], uintptr(len(form))) // it was written a level ago
+				entries = append(entries, entry{c.id<<shardBits | uint32(k), form})
+				c.id++
+				if len(entries) == batch {
+					if s.batch(depth, entries); s.report.Bound != "" {
+						return
+					}
+					entries = entries[:0]
 				}
-				entries = entries[:0]
 			}
 		}
 	}
 	s.batch(depth, entries)
 	s.account()
+}
+
+// gather notes what the shards took of a batch.
+func (s *search) gather() {
+	var g group
+	for k := range s.shards {
+		g[k], s.shards[k].fresh = s.shards[k].fresh, 0
+	}
+	s.coming = append(s.coming, g)
 }
 
 // firstOf returns the number of the first state of a level.
@@ -238,6 +261,7 @@ func (s *search) batch(depth int, entries []entry) {
 			s.insert(k)
 		}
 	})
+	s.gather()
 	states := 0
 	for k := range s.shards {
 		sh := &s.shards[k]
@@ -288,6 +312,7 @@ func (s *search) take(k int, o *offer) {
 		sh.actions.push(o.act)
 		sh.prompt.push(notKnown)
 		sh.next.put(o.form)
+		sh.fresh++
 	}
 	if o.prompt {
 		sh.links = append(sh.links, link{o.parent, full})
@@ -299,7 +324,7 @@ func (s *search) take(k int, o *offer) {
 
 // account notes how much memory the states take.
 func (s *search) account() {
-	n := 0
+	n := shards * 2 * (cap(s.groups) + cap(s.coming))
 	for k := range s.shards {
 		sh := &s.shards[k]
 		n += sh.seen.size() + 4*sh.parents.size() + 2*sh.actions.size() + 4*sh.prompt.size() + sh.frontier.held + sh.next.held

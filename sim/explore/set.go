@@ -60,25 +60,23 @@ func (a *arena) empty(bytes int) {
 	*a = arena{blocks: kept, held: held}
 }
 
-// cursor walks through an arena.
+// cursor walks through the states of an arena.
 type cursor struct {
 	*arena
 	block, at int
+	id        uint32 // of the next one
 }
 
-// next returns the string that comes next.
-func (c *cursor) next() (s []byte, ok bool) {
-	for c.block < c.used && c.at == len(c.blocks[c.block]) {
+// next returns the string that comes next. There is one.
+func (c *cursor) next() []byte {
+	for c.at == len(c.blocks[c.block]) {
 		c.block++
 		c.at = 0
-	}
-	if c.block == c.used {
-		return nil, false
 	}
 	b := c.blocks[c.block][c.at:]
 	n := int(b[0]) | int(b[1])<<8
 	c.at += 2 + n
-	return b[2 : 2+n], true
+	return b[2 : 2+n]
 }
 
 // table is a set of states by their digests, with open addressing. It numbers its members.
