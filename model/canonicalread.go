@@ -18,7 +18,7 @@ func (b *Broker) ReadCanonical(now protocol.Instant, buf []byte) []byte {
 	return b.ReadWaiting(buf)
 }
 
-// ReadJobs reads what AppendJobs wrote.
+// ReadJobs reads what AppendJobs wrote. The seats and who waits have to be read after it.
 func (b *Broker) ReadJobs(now protocol.Instant, buf []byte) []byte {
 	r := protocol.ReadForm(buf, now)
 	b.fresh.reset()
@@ -26,7 +26,6 @@ func (b *Broker) ReadJobs(now protocol.Instant, buf []byte) []byte {
 	b.returned, b.delayed = b.returned[:0], b.delayed[:0]
 	b.leases = leaseList{}
 	b.journal, b.safe = b.journal[:0], 0
-	b.serial = 0
 	for job := protocol.JobKey(r.Num()); job != 0; job = protocol.JobKey(r.Num()) {
 		b.readRow(&r, job)
 	}
@@ -46,7 +45,8 @@ func (b *Broker) ReadJobs(now protocol.Instant, buf []byte) []byte {
 	return r.Rest()
 }
 
-// ReadSeat reads what AppendSeat wrote, after the jobs.
+// ReadSeat reads what AppendSeat wrote, after the jobs: of one seat or of more, if of the others it
+// would read again what it has read. Who waits has to be read after it.
 func (b *Broker) ReadSeat(now protocol.Instant, seat int, buf []byte) []byte {
 	r := protocol.ReadForm(buf, now)
 	for k := range 2 {
@@ -58,6 +58,14 @@ func (b *Broker) ReadSeat(now protocol.Instant, seat int, buf []byte) []byte {
 // ReadWaiting reads what AppendWaiting wrote, after the seats.
 func (b *Broker) ReadWaiting(buf []byte) []byte {
 	r := protocol.ReadForm(buf, 0)
+	b.serial = 0
+	for _, lives := range b.members.lives {
+		for _, place := range lives {
+			if place != 0 {
+				b.serial = max(b.serial, b.members.row(int32(place-1)).Incarnation)
+			}
+		}
+	}
 	b.members.waiters = b.members.waiters[:0]
 	for i := r.Num(); i != 0; i = r.Num() {
 		place := b.members.lives[(i-1)/2][(i-1)%2]
@@ -129,5 +137,4 @@ func (b *Broker) readMember(r *protocol.FormReader, seat int32, k int) {
 			t.grant(m, grant{job, b.Job(job).Token})
 		}
 	}
-	b.serial = max(b.serial, m.Incarnation)
 }

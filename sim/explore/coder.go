@@ -392,35 +392,77 @@ func mix(x, y uint64) uint64 {
 
 // decode makes st, which is of this world, the state with a canonical form.
 func (e *engine) decode(st *state, buf []byte) {
+	e.forget()
+	e.decodeNext(st, buf)
+	st.clean()
+}
+
+// forget forgets the form that was read last.
+func (e *engine) forget() { e.coder.old = nil }
+
+// decodeNext is decode into the state that was read last, in which nothing has changed since.
+// What the forms have in common is not read again. What is read counts as changed.
+func (e *engine) decodeNext(st *state, buf []byte) {
+	c := &e.coder
 	st.now = base
 	copy(st.used[:], buf)
 	st.finished, st.failed, st.undone, st.ordered = jobSet(buf[budgets]), jobSet(buf[budgets+1]), jobSet(buf[budgets+2]), jobSet(buf[budgets+3])
 	st.hurt = buf[budgets+4] != 0
-	st.messages = st.messages[:0]
-	rest := st.broker.ReadJobs(base, buf[headSize:])
-	c := &e.coder
-	c.old = buf
-	c.ranks.broker = atBroker{}
-	for i := range st.workers {
-		at := &c.places[i]
-		at[0] = len(buf) - len(rest)
-		rest = st.broker.ReadSeat(base, i, rest)
-		at[1] = len(buf) - len(rest)
-		rest = e.readProcess(rest, st, i)
-		at[2] = len(buf) - len(rest)
-		r := protocol.ReadForm(rest, base)
-		for n := r.Byte(); n > 0; n-- {
-			from := at[2] + r.Read()
-			st.messages = append(st.messages, message{worker: int8(i), place: uint16(from)})
-			m := &st.messages[len(st.messages)-1]
-			c.readMessage(&r, m)
-			m.size = uint16(at[2] + r.Read() - from)
-		}
-		rest = r.Rest()
-		at[3] = len(buf) - len(rest)
+	at := headSize
+	jobs := c.repeats(buf[at:], headSize, c.places[0][0])
+	if jobs {
+		at = c.places[0][0]
+	} else {
+		at = len(buf) - len(st.broker.ReadJobs(base, buf[at:]))
+		st.answered = true
 	}
-	st.broker.ReadWaiting(rest)
-	st.clean()
+	waiting := c.places[len(st.workers)-1][3]
+	st.messages, st.wired = st.messages[:0], ^uint8(0)
+	for i := range st.workers {
+		was, is := c.places[i], &c.places[i]
+		is[0] = at
+		if jobs && c.repeats(buf[at:], was[0], was[1]) {
+			at += was[1] - was[0]
+		} else {
+			at = len(buf) - len(st.broker.ReadSeat(base, i, buf[at:]))
+			st.answered = true
+		}
+		is[1] = at
+		if c.repeats(buf[at:], was[1], was[2]) {
+			at += was[2] - was[1]
+		} else {
+			at = len(buf) - len(e.readProcess(buf[at:], st, i))
+			st.touched |= 1 << i
+		}
+		is[2] = at
+		at = c.readMessages(buf, at, st, i)
+		is[3] = at
+	}
+	if st.answered || !bytes.Equal(buf[at:], c.old[waiting:]) {
+		st.broker.ReadWaiting(buf[at:])
+		st.answered = true
+		c.ranks.broker = atBroker{}
+	}
+	c.old = buf
+}
+
+// repeats reports whether a form goes on with a part of the one that was read last. No part is
+// the beginning of another.
+func (c *coder) repeats(buf []byte, from, to int) bool {
+	return c.old != nil && bytes.HasPrefix(buf, c.old[from:to])
+}
+
+// readMessages reads the messages of a worker, and returns where they end.
+func (c *coder) readMessages(buf []byte, at int, st *state, i int) int {
+	r := protocol.ReadForm(buf[at:], base)
+	for n := r.Byte(); n > 0; n-- {
+		from := at + r.Read()
+		st.messages = append(st.messages, message{worker: int8(i), place: uint16(from)})
+		m := &st.messages[len(st.messages)-1]
+		c.readMessage(&r, m)
+		m.size = uint16(at + r.Read() - from)
+	}
+	return at + r.Read()
 }
 
 func (e *engine) readProcess(buf []byte, st *state, i int) []byte {

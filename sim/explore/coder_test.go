@@ -46,6 +46,38 @@ func TestAStateReadBackIsTheSame(t *testing.T) {
 	}
 }
 
+// What the state before had in common with one is not read again. Nothing that comes of it can tell.
+func TestAStateThatIsReadInPartBehavesLikeOneThatIsReadWhole(t *testing.T) {
+	for _, name := range []string{"stop-and-loss", "crash", "signals", "progress", "two-slots", "boot", "rollout", "liar-at-boot", "sweep", "copies"} {
+		for _, symmetry := range []bool{false, true} {
+			var other *engine
+			var at, c *state
+			again := 0
+			walk(t, named(t, name), symmetry, 2000, func(e *engine, form []byte, st *state, acts []action) {
+				if other == nil {
+					other = newEngine(e.world)
+					other.coder.symmetry = symmetry
+					at, c = other.empty(), other.empty()
+				}
+				other.decodeNext(at, form)
+				if !at.answered || at.touched != 1<<len(at.workers)-1 {
+					again++
+				}
+				at.clean()
+				for _, a := range acts {
+					whole := e.empty()
+					e.copyAll(st, whole)
+					e.apply(whole, a)
+					other.copyAll(at, c)
+					other.apply(c, a)
+					require.Equal(t, string(e.encode(whole)), string(other.encodeChild(c)), "%s, %v", name, a)
+				}
+			})
+			assert.Positive(t, again, "%s: nothing was ever left out", name)
+		}
+	}
+}
+
 // The form of a child is put together of what has changed and of what its parent's form says.
 func TestTheFormOfAChildIsItsOwn(t *testing.T) {
 	for _, name := range []string{"stop-and-loss", "crash", "pause", "signals", "progress", "two-slots", "boot", "rollout", "late-undo", "sweep"} {

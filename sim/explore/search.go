@@ -3,10 +3,8 @@ package explore
 import (
 	"cmp"
 	"encoding/binary"
-	"slices"
-
-	"github.com/quiesce/quiesce/internal/prefetch"
 	"github.com/quiesce/quiesce/sim/invariant"
+	"slices"
 )
 
 // Options say how a world is searched. The zero value searches it completely, alone.
@@ -71,13 +69,8 @@ type shard struct {
 	levels   []uint32       // members at the end of every level
 	frontier arena
 	next     arena
-	fresh    uint16 // states taken of this batch
 	links    []link // found in this batch
 }
-
-// group is how many states each shard took of one batch. They are expanded together, too: what
-// came of neighbours has neighbours in common, which are then found soon after one another.
-type group [shards]uint16
 
 // link says that to is what the schedule without faults makes of from.
 type link struct{ from, to uint32 }
@@ -94,8 +87,8 @@ type search struct {
 	opts   Options
 	shards [shards]shard
 	lanes  []*lane
-	groups []group // of the frontier
-	coming []group // of the next one
+	order  []uint8 // in which shard each state of the frontier is, as they were found
+	coming []uint8 // the same of the next frontier
 	report Report
 	found  finding
 	edges  *graph
@@ -195,44 +188,46 @@ func (s *search) turn() int {
 		sh.levels = append(sh.levels, sh.seen.n)
 		n += sh.frontier.n
 	}
-	s.groups, s.coming = s.coming, s.groups[:0]
+	s.order, s.coming = s.coming, s.order[:0]
+	for _, l := range s.lanes {
+		l.engine.forget() // where the states of the last level were others will be
+	}
 	return n
 }
 
-// level expands every state of the frontier.
+// level expands every state of the frontier, in the order in which they were found: what came
+// of one state has much in common, and two steps that commute are soon tried in the other order.
 func (s *search) level(depth int) {
 	entries := make([]entry, 0, batch)
 	var cursors [shards]cursor
 	for k := range cursors {
 		cursors[k] = cursor{arena: &s.shards[k].frontier, id: s.shards[k].firstOf(depth)}
 	}
-	for _, g := range s.groups {
-		for k, n := range g {
-			for c := &cursors[k]; n > 0; n-- {
-				form := c.next()
-				prefetch.First(&form[0], uintptr(len(form))) // it was written a level ago
-				entries = append(entries, entry{c.id<<shardBits | uint32(k), form})
-				c.id++
-				if len(entries) == batch {
-					if s.batch(depth, entries); s.report.Bound != "" {
-						return
-					}
-					entries = entries[:0]
-				}
+	for _, k := range s.order {
+		c := &cursors[k]
+		id, form := c.next()
+		entries = append(entries, entry{id<<shardBits | uint32(k), form})
+		if len(entries) == batch {
+			if s.batch(depth, entries); s.report.Bound != "" {
+				return
 			}
+			entries = entries[:0]
 		}
 	}
 	s.batch(depth, entries)
 	s.account()
 }
 
-// gather notes what the shards took of a batch.
+// gather notes in which order new states were found.
 func (s *search) gather() {
-	var g group
-	for k := range s.shards {
-		g[k], s.shards[k].fresh = s.shards[k].fresh, 0
+	for _, l := range s.lanes {
+		for _, k := range l.fresh {
+			if k > 0 {
+				s.coming = append(s.coming, k-1)
+			}
+		}
+		l.fresh = l.fresh[:0]
 	}
-	s.coming = append(s.coming, g)
 }
 
 // firstOf returns the number of the first state of a level.
@@ -297,13 +292,15 @@ func (s *search) insert(k int) {
 		for in := l.outgoing[k]; len(in) > 0; {
 			var o offer
 			o, in = readOffer(in)
-			s.take(k, &o)
+			if s.take(k, &o) {
+				l.fresh[o.place] = uint8(k + 1)
+			}
 		}
 	}
 }
 
-// take looks whether a state is new to its shard.
-func (s *search) take(k int, o *offer) {
+// take reports whether a state is new to its shard, which keeps it then.
+func (s *search) take(k int, o *offer) (fresh bool) {
 	sh := &s.shards[k]
 	id, fresh := sh.seen.add(o.a, uint32(o.b>>shardBits))
 	full := id<<shardBits | uint32(k)
@@ -312,7 +309,6 @@ func (s *search) take(k int, o *offer) {
 		sh.actions.push(o.act)
 		sh.prompt.push(notKnown)
 		sh.next.put(o.form)
-		sh.fresh++
 	}
 	if o.prompt {
 		sh.links = append(sh.links, link{o.parent, full})
@@ -320,11 +316,12 @@ func (s *search) take(k int, o *offer) {
 	if s.edges != nil && o.parent != nobody {
 		s.edges.add(k, o.parent, full, o.act)
 	}
+	return fresh
 }
 
 // account notes how much memory the states take.
 func (s *search) account() {
-	n := shards * 2 * (cap(s.groups) + cap(s.coming))
+	n := cap(s.order) + cap(s.coming)
 	for k := range s.shards {
 		sh := &s.shards[k]
 		n += sh.seen.size() + 4*sh.parents.size() + 2*sh.actions.size() + 4*sh.prompt.size() + sh.frontier.held + sh.next.held
@@ -339,6 +336,7 @@ type lane struct {
 	at, scratch *state // the state being expanded, and one after an action
 	menu        menu
 	outgoing    [shards][]byte
+	fresh       []uint8 // of what was offered in this batch: nothing, or the shard that took it, from 1 on
 	transitions int
 	found       finding
 	recent      [recents]digested
@@ -348,7 +346,6 @@ type lane struct {
 type digested struct{ a, b uint64 }
 
 // recents is of how many states that a lane has offered last it knows that they are not new.
-// Two steps that commute lead to one state, and are soon tried in the other order.
 const recents = 1 << 11
 
 func newLane(s *search) *lane {
@@ -358,6 +355,7 @@ func newLane(s *search) *lane {
 		l.engine.seen = newCoverage()
 	}
 	l.at, l.scratch = l.engine.empty(), l.engine.empty()
+	l.engine.copyAll(l.at, l.scratch)
 	return l
 }
 
@@ -366,7 +364,8 @@ func (l *lane) expand(depth int, entries []entry) {
 	e := l.engine
 	for _, en := range entries {
 		st := l.at
-		e.decode(st, en.form)
+		e.decodeNext(st, en.form)
+		l.scratch.differs(st)
 		if b := e.check(st); b.Invariant != "" {
 			l.find(finding{broken: b, depth: depth, state: en.id})
 			continue
@@ -395,24 +394,17 @@ func (l *lane) expandOne(depth int, id uint32, rests bool) {
 	st, c := l.at, l.scratch
 	acts, prompt := l.menu.list, l.menu.fault > 0
 	if l.search.opts.Partial && e.reducible(&l.menu) {
-		e.copyAll(st, c)
+		e.restore(st, c)
 		acts = e.reduce(st, c, &l.menu)
-	} else if len(acts) > 1 {
-		e.copyAll(st, c)
 	}
 	for k, a := range acts {
-		if k == len(acts)-1 {
-			c = st // nobody needs it any more
-		}
+		e.restore(st, c)
 		e.apply(c, a)
 		l.transitions++
 		if c.broken.Invariant != "" {
 			l.find(finding{broken: c.broken, depth: depth + 1, state: id, act: a.code(), acted: true})
 		} else {
 			l.offer(e.encodeChild(c), id, a.code(), k == 0 && prompt && !rests)
-		}
-		if k < len(acts)-2 {
-			e.restore(st, c)
 		}
 	}
 }
@@ -434,11 +426,12 @@ type offer struct {
 	a, b   uint64
 	parent uint32
 	act    uint16
+	place  uint16 // among those of its lane in this batch
 	prompt bool
 	form   []byte
 }
 
-const offerHead = 16 + 4 + 2 + 1 + 2
+const offerHead = 16 + 4 + 2 + 2 + 1 + 2
 
 func (l *lane) offer(form []byte, parent uint32, act uint16, prompt bool) {
 	a, b := digest(form)
@@ -454,16 +447,18 @@ func (l *lane) offer(form []byte, parent uint32, act uint16, prompt bool) {
 	out := binary.LittleEndian.AppendUint64(l.outgoing[k], a)
 	out = binary.LittleEndian.AppendUint64(out, b)
 	out = binary.LittleEndian.AppendUint32(out, parent)
-	out = append(out, byte(act), byte(act>>8), bit(prompt, 1), byte(len(form)), byte(len(form)>>8))
+	place := len(l.fresh)
+	l.fresh = append(l.fresh, 0)
+	out = append(out, byte(act), byte(act>>8), byte(place), byte(place>>8), bit(prompt, 1), byte(len(form)), byte(len(form)>>8))
 	l.outgoing[k] = append(out, form...)
 }
 
 func readOffer(in []byte) (offer, []byte) {
-	end := offerHead + int(binary.LittleEndian.Uint16(in[23:]))
+	end := offerHead + int(binary.LittleEndian.Uint16(in[25:]))
 	return offer{
 		a: binary.LittleEndian.Uint64(in), b: binary.LittleEndian.Uint64(in[8:]),
 		parent: binary.LittleEndian.Uint32(in[16:]), act: binary.LittleEndian.Uint16(in[20:]),
-		prompt: in[22] != 0, form: in[offerHead:end],
+		place: binary.LittleEndian.Uint16(in[22:]), prompt: in[24] != 0, form: in[offerHead:end],
 	}, in[end:]
 }
 

@@ -67,16 +67,22 @@ type cursor struct {
 	id        uint32 // of the next one
 }
 
-// next returns the string that comes next. There is one.
-func (c *cursor) next() []byte {
+// next returns the state that comes next, and its number. There is one. It has the one after it
+// fetched: what is expanded was written a level ago, and has left the caches since.
+func (c *cursor) next() (id uint32, form []byte) {
 	for c.at == len(c.blocks[c.block]) {
 		c.block++
 		c.at = 0
 	}
 	b := c.blocks[c.block][c.at:]
-	n := int(b[0]) | int(b[1])<<8
-	c.at += 2 + n
-	return b[2 : 2+n]
+	n := 2 + (int(b[0]) | int(b[1])<<8)
+	id = c.id
+	c.at += n
+	c.id++
+	if after := min(n, len(b)-n); after > 0 { // it is about as long
+		prefetch.First(&b[n], uintptr(after))
+	}
+	return id, b[2:n]
 }
 
 // table is a set of states by their digests, with open addressing. It numbers its members.

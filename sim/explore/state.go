@@ -144,7 +144,7 @@ type state struct {
 	hurt     bool   // a crash, a pause, or a lost message may cost an expiry
 
 	broken   Broken // what the last action broke
-	touched  uint8  // workers whose process it changed
+	touched  uint8  // workers whose process it changed, or reading
 	wired    uint8  // workers whose messages it changed
 	answered bool   // it changed the broker
 }
@@ -152,6 +152,14 @@ type state struct {
 // clean forgets what an action changed.
 func (st *state) clean() {
 	st.broken, st.touched, st.wired, st.answered = Broken{}, 0, 0, false
+}
+
+// differs notes that st, which was a copy of from, is not in what reading has changed there.
+func (st *state) differs(from *state) {
+	st.touched |= from.touched
+	st.wired |= from.wired
+	st.answered = st.answered || from.answered
+	from.clean()
 }
 
 // base is the instant at which every state begins that is read back. The clock of the broker
