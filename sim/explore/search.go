@@ -53,7 +53,7 @@ const batch = 128
 // touched by one lane at a time, so no lock is needed, and the numbers of states do not
 // depend on how many lanes there are.
 const (
-	shardBits = 5
+	shardBits = 4
 	shards    = 1 << shardBits
 )
 

@@ -21,7 +21,7 @@ type arena struct {
 }
 
 const (
-	leastArena = 512
+	leastArena = 176
 	mostArena  = 1 << 18
 )
 
@@ -136,7 +136,7 @@ func (t *table) foresee(a uint64) {
 
 func (t *table) grow() {
 	old := t.places
-	t.places = make([]known, max(16, len(old)+len(old)/4))
+	t.places = make([]known, max(8, len(old)+len(old)/4))
 	for _, p := range old {
 		if p.id == 0 {
 			continue
@@ -170,7 +170,7 @@ func (c *column[T]) push(x T) {
 	}
 	b := c.blocks[k]
 	if len(b) == cap(b) {
-		grown := make([]T, len(b), min(len(b)+step(c.n, 8, perBlock), perBlock))
+		grown := make([]T, len(b), min(len(b)+step(c.n, 4, perBlock), perBlock))
 		copy(grown, b)
 		b = grown
 	}
