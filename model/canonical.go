@@ -27,17 +27,17 @@ func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks *protoc
 func (b *Broker) AppendJobs(buf []byte, now protocol.Instant, ranks *protocol.Ranks) []byte {
 	c := canonical{protocol.FormWriter{Buf: buf, Now: now}, ranks}
 	ended := 0
-	b.EachJob(func(job protocol.JobKey, row *JobRow) {
+	b.jobs.Each(func(job uint64, row *JobRow) {
 		if row.State.Terminal() {
 			ended++
 			return
 		}
-		c.row(b, job, row)
+		c.row(b, protocol.JobKey(job), row)
 	})
 	if ended > 0 {
-		b.EachJob(func(job protocol.JobKey, row *JobRow) {
+		b.jobs.Each(func(job uint64, row *JobRow) {
 			if row.State.Terminal() {
-				c.row(b, job, row)
+				c.row(b, protocol.JobKey(job), row)
 			}
 		})
 	}
@@ -201,7 +201,7 @@ func (t *memberTable) life(m *member) uint64 {
 
 // AddNumbers adds every token, request number and incarnation that b remembers to ranks.
 func (b *Broker) AddNumbers(ranks *protocol.Ranks) {
-	b.EachJob(func(job protocol.JobKey, row *JobRow) {
+	b.jobs.Each(func(job uint64, row *JobRow) {
 		ranks.Tokens[job].Add(uint64(row.Token))
 		if b.owned(row) && row.State != JobDone && row.State != JobCancelledByOperator {
 			ranks.Lives[row.Owner.Seat].Add(row.Owner.Incarnation)

@@ -366,7 +366,7 @@ func (e *engine) renameJobs(st *state) (renamed bool) {
 	return renamed
 }
 
-// digest shortens a canonical form to 128 bits, of which a search keeps 101: among a billion
+// digest shortens a canonical form to 128 bits, of which a search keeps 100: among a billion
 // states two different ones share them with a probability below 10^-12. The mixing is that of
 // wyhash (Wang Yi, 2019), twice with different secrets.
 func digest(key []byte) (a, b uint64) {
