@@ -425,13 +425,13 @@ func (l *lane) find(f finding) {
 type offer struct {
 	a, b   uint64
 	parent uint32
+	place  uint32 // among those of its lane in this batch
 	act    uint16
-	place  uint16 // among those of its lane in this batch
 	prompt bool
 	form   []byte
 }
 
-const offerHead = 16 + 4 + 2 + 2 + 1 + 2
+const offerHead = 16 + 4 + 4 + 2 + 1 + 2
 
 func (l *lane) offer(form []byte, parent uint32, act uint16, prompt bool) {
 	a, b := digest(form)
@@ -447,18 +447,18 @@ func (l *lane) offer(form []byte, parent uint32, act uint16, prompt bool) {
 	out := binary.LittleEndian.AppendUint64(l.outgoing[k], a)
 	out = binary.LittleEndian.AppendUint64(out, b)
 	out = binary.LittleEndian.AppendUint32(out, parent)
-	place := len(l.fresh)
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(l.fresh)))
+	out = append(out, byte(act), byte(act>>8), bit(prompt, 1), byte(len(form)), byte(len(form)>>8))
 	l.fresh = append(l.fresh, 0)
-	out = append(out, byte(act), byte(act>>8), byte(place), byte(place>>8), bit(prompt, 1), byte(len(form)), byte(len(form)>>8))
 	l.outgoing[k] = append(out, form...)
 }
 
 func readOffer(in []byte) (offer, []byte) {
-	end := offerHead + int(binary.LittleEndian.Uint16(in[25:]))
+	end := offerHead + int(binary.LittleEndian.Uint16(in[27:]))
 	return offer{
 		a: binary.LittleEndian.Uint64(in), b: binary.LittleEndian.Uint64(in[8:]),
-		parent: binary.LittleEndian.Uint32(in[16:]), act: binary.LittleEndian.Uint16(in[20:]),
-		place: binary.LittleEndian.Uint16(in[22:]), prompt: in[24] != 0, form: in[offerHead:end],
+		parent: binary.LittleEndian.Uint32(in[16:]), place: binary.LittleEndian.Uint32(in[20:]),
+		act: binary.LittleEndian.Uint16(in[24:]), prompt: in[26] != 0, form: in[offerHead:end],
 	}, in[end:]
 }
 
