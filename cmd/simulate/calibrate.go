@@ -342,7 +342,7 @@ func differenceObject(e *lab.Estimate) any {
 	if e == nil {
 		return nil
 	}
-	return metricsObject([]lab.Estimate{*e}, 0)[0].value
+	return metricsObject([]lab.Estimate{*e}, false)[0].value
 }
 
 func (r *calibration) writeCSV(w io.Writer) error {

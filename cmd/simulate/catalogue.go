@@ -45,16 +45,16 @@ func (s style) occasions(metrics []lab.Estimate) float64 {
 	return total(metrics, "jobs_enqueued")
 }
 
-// isRare reports whether a metric counts what should never happen.
-func isRare(metric string) bool {
-	for _, g := range catalogue {
-		for _, l := range g.lines {
-			if l.metric == metric {
-				return l.style == asRare
-			}
-		}
+// per says what the chance of an event that should never happen is a chance of, as JSON names it; of
+// other styles it is empty.
+func (s style) per() string {
+	switch s {
+	case asRare:
+		return "per_job"
+	case asRareBatch:
+		return "per_batch"
 	}
-	return false
+	return ""
 }
 
 // catalogue is the table's rows by the question that they answer. Metrics that are missing

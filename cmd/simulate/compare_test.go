@@ -4,6 +4,10 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"runtime"
 	"strings"
 	"testing"
@@ -37,6 +41,7 @@ type estimate struct {
 	N, Censored  *int64
 	TooFew       bool                      `json:"too_few"`
 	PerJob       *struct{ Lo, Hi float64 } `json:"per_job"`
+	PerBatch     *struct{ Lo, Hi float64 } `json:"per_batch"`
 	P            *float64                  // of a difference
 	Holm         *float64                  `json:"p_holm"`
 	Reduction    *float64                  `json:"variance_reduction"`
@@ -195,4 +200,29 @@ func TestStopPrintsWhatWasFinished(t *testing.T) {
 		assert.Contains(t, r.stderr, "stopped early")
 		return
 	}
+}
+
+// What should never happen to a batch is counted out of the batches, and never a bare zero.
+func TestRareEventsOfBatchesAreOutOfBatches(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "batches.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("about: eighteen batches\nduration: 10m\nwarmup: 1m\nfleet: {workers: 2, slots: 2, start: 1s}\n"+
+		"queue: {lease: 10s}\njobs: {import: {arrivals: {every: 1s}, duration: 1s, batch: 30}}\npolicies: [hybrid]\n"), 0o644))
+	batches := *decode(t, succeed(t, "compare", path, "--seeds", "2", "--format", "json")).Policies["hybrid"].Metrics["batches"].Mean * 2
+	require.Less(t, batches, 40.0)
+	never := fmt.Sprintf("0 of %.0f (<", batches)
+
+	text := succeed(t, "compare", path, "--seeds", "2")
+	assert.Regexp(t, `batches never completed +`+regexp.QuoteMeta(never), text)
+	assert.Regexp(t, `batches completed too early +`+regexp.QuoteMeta(never), text)
+	text = succeed(t, "curves", path, "--seeds", "2", "--lease", "10s", "--metrics", "batches_never_completed,jobs_lost")
+	assert.Regexp(t, `10s +`+regexp.QuoteMeta(never), text)
+
+	m := decode(t, succeed(t, "compare", path, "--seeds", "2", "--format", "json")).Policies["hybrid"].Metrics
+	require.NotNil(t, m["batches_never_completed"].PerBatch)
+	assert.InDelta(t, 3/batches, m["batches_never_completed"].PerBatch.Hi, 0.01)
+	assert.Nil(t, m["batches_never_completed"].PerJob)
+	assert.NotNil(t, m["jobs_lost"].PerJob)
+
+	text = succeed(t, "compare", tiny, "--seeds", "1")
+	assert.NotContains(t, text, "batch", "where there are none")
 }

@@ -94,7 +94,7 @@ func (r *curvesReport) pointObject(p *point) object {
 				estimates = append(estimates, *e)
 			}
 		}
-		policies[i] = member{name, object{{"metrics", metricsObject(estimates, 0)}}}
+		policies[i] = member{name, object{{"metrics", metricsObject(estimates, false)}}}
 	}
 	o := object{{"at", at}, {"policies", policies}}
 	if r.draws(theoryMetric) && !math.IsNaN(p.result.theory) {

@@ -100,7 +100,7 @@ func (r *curvesReport) block(name string) (rows []row, bound, gap bool) {
 			e := p.estimate(i, name)
 			bound = bound || e != nil && e.Censored > 0
 			gap = gap || e == nil || math.IsNaN(e.Mean)
-			out.cells = append(out.cells, newCell(e, s, total(p.result.policies[i].Metrics, "jobs_enqueued")))
+			out.cells = append(out.cells, newCell(e, s, s.occasions(p.result.policies[i].Metrics)))
 		}
 		if r.hasTheory(name) {
 			c := cell{value: "–"}

@@ -62,11 +62,11 @@ func (r *report) document() object {
 	policies := make(object, len(r.policies))
 	for i, p := range r.policies {
 		policies[i] = member{p.Name, object{
-			{"metrics", metricsObject(p.Metrics, total(p.Metrics, "jobs_enqueued"))}, {"broken", r.brokenObject(p.Name)}}}
+			{"metrics", metricsObject(p.Metrics, true)}, {"broken", r.brokenObject(p.Name)}}}
 	}
 	paired := make([]object, len(r.paired))
 	for i, d := range r.paired {
-		paired[i] = object{{"policy", d.Policy}, {"baseline", d.Baseline}, {"metrics", metricsObject(d.Metrics, 0)}}
+		paired[i] = object{{"policy", d.Policy}, {"baseline", d.Baseline}, {"metrics", metricsObject(d.Metrics, false)}}
 	}
 	doc := object{{"scenario", r.scenario.Name}, {"about", r.scenario.About}}
 	switch {
@@ -120,9 +120,9 @@ func (w *warmup) object() any {
 	return object{{"rule", "MSER-5"}, {"scenario_seconds", number(w.given)}, {"suggested_seconds", number(longest)}, {"transients", append([]object{}, all...)}}
 }
 
-// metricsObject lists metrics. jobs is how many there were under the policy, over all
-// replications; it is 0 for differences.
-func metricsObject(all []lab.Estimate, jobs float64) object {
+// metricsObject lists metrics. With chances these are all of a policy's, and what should never
+// happen comes with the chance of a job, or of a batch.
+func metricsObject(all []lab.Estimate, chances bool) object {
 	o := make(object, len(all))
 	for i, e := range all {
 		m := object{{"mean", number(e.Mean)}, {"lo", number(e.Lo)}, {"hi", number(e.Hi)}, {"unit", e.Unit}}
@@ -132,11 +132,12 @@ func metricsObject(all []lab.Estimate, jobs float64) object {
 		if e.Censored > 0 {
 			m = append(m, member{"censored", e.Censored})
 		}
-		if seen := math.Round(e.Mean * float64(e.Replications)); jobs > 0 && isRare(e.Name) && seen < lab.Few {
+		s := styleOfMetric(e.Name, e.Unit)
+		if seen := math.Round(e.Mean * float64(e.Replications)); chances && s.per() != "" && s.occasions(all) > 0 && seen < lab.Few {
 			// A bound has no meaning in its last digits, and they would not be the same on
 			// machines that fuse a multiplication and an addition.
-			lo, hi := lab.RareRate(seen, jobs, e.Variance, e.Mean)
-			m = append(m, member{"per_job", object{{"lo", number(significant(lo, 12))}, {"hi", number(significant(hi, 12))}}})
+			lo, hi := lab.RareRate(seen, s.occasions(all), e.Variance, e.Mean)
+			m = append(m, member{s.per(), object{{"lo", number(significant(lo, 12))}, {"hi", number(significant(hi, 12))}}})
 		}
 		if e.TooFew {
 			m = append(m, member{"too_few", true})

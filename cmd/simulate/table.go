@@ -82,13 +82,15 @@ func (r *report) writeComparison(b *bytes.Buffer) {
 				continue
 			}
 			cells, seen, zero := r.cells(l)
+			// Batches are fewer than jobs, so what never happened to one does not stand in the line about jobs.
+			batches := l.style == asRareBatch && l.style.occasions(r.policies[0].Metrics) > 0
 			switch {
-			case l.when == always || seen && !zero:
+			case l.when == always || seen && !zero || batches:
 				if !begun {
 					rows, begun = append(rows, row{title: g.title}), true
 				}
 				rows = append(rows, row{label: l.label, cells: cells})
-			case zero && l.style == asRareBatch && l.style.occasions(r.policies[0].Metrics) == 0: // no jobs come in batches
+			case zero && l.style == asRareBatch: // no jobs come in batches
 			case zero && l.style == asRare:
 				unseen = append(unseen, l.label)
 			case zero:
