@@ -79,7 +79,7 @@ func (r *Range) list(text string) error {
 	return nil
 }
 
-var wayPattern = regexp.MustCompile(`^(log|lin):([0-9]{1,4})$`)
+var wayPattern = regexp.MustCompile(`^(log|lin):([0-9]{1,9})$`)
 
 // between fills in the values from one end to the other.
 func (r *Range) between(ends, how string) error {

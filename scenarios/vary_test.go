@@ -39,20 +39,21 @@ func TestRanges(t *testing.T) {
 
 func TestRangesThatCannotBe(t *testing.T) {
 	for text, want := range map[string]string{
-		"":              "has an empty value",
-		"30s,,1m":       "has an empty value",
-		"soon":          "neither a duration nor a number",
-		"30s,5":         "different kinds, 30s and 5",
-		"30s,0.5m":      "has the value 0.5m twice",
-		"30s..1h":       "is not a range; write two ends",
-		"30s..1h:9":     "is not a range",
-		"30s..1h:log:x": "is not a range",
-		"1h..30s:log:3": "does not rise from 1h to 30s",
-		"0s..1h:log:3":  "no logarithmic way from 0s",
-		"1..100%:lin:3": "different kinds",
-		"1..2:lin:1":    "asks for 1 values; ask for 2 to 100",
-		"1..3:lin:9":    "twice; leave one out, or ask for fewer values",
-		"30s:log:3":     "is not a range",
+		"":               "has an empty value",
+		"30s,,1m":        "has an empty value",
+		"soon":           "neither a duration nor a number",
+		"30s,5":          "different kinds, 30s and 5",
+		"30s,0.5m":       "has the value 0.5m twice",
+		"30s..1h":        "is not a range; write two ends",
+		"30s..1h:9":      "is not a range",
+		"30s..1h:log:x":  "is not a range",
+		"1h..30s:log:3":  "does not rise from 1h to 30s",
+		"0s..1h:log:3":   "no logarithmic way from 0s",
+		"1..100%:lin:3":  "different kinds",
+		"1..2:lin:1":     "asks for 1 values; ask for 2 to 100",
+		"1..2:lin:99999": "asks for 99999 values; ask for 2 to 100",
+		"1..3:lin:9":     "twice; leave one out, or ask for fewer values",
+		"30s:log:3":      "is not a range",
 	} {
 		_, err := ParseRange("p", text)
 		assert.ErrorContains(t, err, want, text)
