@@ -65,6 +65,9 @@ func (e *export) check(cmd *cobra.Command, s *selection) error {
 		if info, err := os.Stat(path); err == nil && info.IsDir() {
 			return misuse("%s is a folder; name a file in it, such as %s", path, filepath.Join(path, "run.json"))
 		}
+		if what := notAFile(path); what != "" {
+			return misuse("%s is %s; name a file", path, what)
+		}
 		// What is looked at is often all that is left of an incident.
 		if record.Is(path) || slices.ContainsFunc(cmd.Flags().Args(), func(arg string) bool { return sameFile(arg, path) }) {
 			return misuse("%s is a recording or what would be drawn, and would be overwritten; name another file", path)

@@ -70,7 +70,7 @@ func (a *app) importTrace(cmd *cobra.Command, path string, in *importing) error 
 	if cmd.Flags().Changed("out") && in.out == "" {
 		return misuse("--out needs the name of a file")
 	}
-	if err := checkTraceOut(in.out); err != nil {
+	if err := checkTraceOut(path, in.out); err != nil {
 		return err
 	}
 	profile, err := scenarios.ProfileTrace(path, in.columns)
@@ -100,13 +100,19 @@ func (a *app) importTrace(cmd *cobra.Command, path string, in *importing) error 
 	return err
 }
 
-// checkTraceOut refuses an --out that nothing can be written to, before a long trace is read.
-func checkTraceOut(out string) error {
+// checkTraceOut refuses an --out that nothing can be written to, before the long trace at path is read.
+func checkTraceOut(path, out string) error {
 	if out == "" {
 		return nil
 	}
 	if info, err := os.Stat(out); err == nil && info.IsDir() {
 		return misuse("--out %s is a folder; name a file in it, for example --out %s", out, filepath.Join(out, "jobs.csv"))
+	}
+	if what := notAFile(out); what != "" {
+		return misuse("--out %s is %s; name a file, or leave --out away to have the trace on stdout", out, what)
+	}
+	if sameFile(path, out) {
+		return misuse("--out %s is the trace that is read, and would be overwritten; name another file", out)
 	}
 	names := []string{filepath.Base(out)}
 	for _, format := range figureFormats {

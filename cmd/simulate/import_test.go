@@ -92,6 +92,17 @@ func TestImportSeesBeforeItReadsWhetherItsFilesCanBeWritten(t *testing.T) {
 	assert.Equal(t, []string{"jobs.svg"}, names(t, dir))
 }
 
+func TestImportDoesNotOverwriteWhatItReads(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "jobs.csv")
+	require.NoError(t, os.WriteFile(path, []byte("at,ms\n0,1500\n"), 0o644))
+	r := invoke(t.Context(), "import", path, "--map", "arrival=at,duration=ms:ms", "--out", path)
+	assert.Equal(t, exitMisuse, r.status)
+	assert.Contains(t, r.stderr, "--out "+path+" is the trace that is read, and would be overwritten; name another file")
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "at,ms\n0,1500\n", string(text))
+}
+
 func TestLongTracesAreDrawnInDays(t *testing.T) {
 	week := trace.Series{Step: 6 * time.Hour, Jobs: make([]int, 28)}
 	panel := arrivalPanel(&week)

@@ -60,8 +60,8 @@ func checkFiles(dir string, names ...string) error {
 		return nil
 	}
 	for _, name := range names {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.IsDir() {
-			return misuse("--out %s: %s in it is a folder, where a file is to be written; move it or name another folder", dir, name)
+		if what := notAFile(filepath.Join(dir, name)); what != "" {
+			return misuse("--out %s: %s in it is %s, where a file is to be written; move it or name another folder", dir, name, what)
 		}
 	}
 	// The folder may not exist yet; then its nearest ancestor that does must take it.
@@ -85,6 +85,21 @@ func checkFiles(dir string, names ...string) error {
 		return outError(dir, err)
 	}
 	return os.Remove(probe)
+}
+
+// notAFile says what stands at path, unless it is a file or nothing. A file that is written whole takes
+// the place of whatever was there, and a device, or a link to one, is not to be lost by that.
+func notAFile(path string) string {
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil || info.Mode().IsRegular():
+		return ""
+	case info.IsDir():
+		return "a folder"
+	case info.Mode()&fs.ModeSymlink != 0:
+		return "a link"
+	}
+	return "a device, a pipe or a socket"
 }
 
 func outError(dir string, err error) error {

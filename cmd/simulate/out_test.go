@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -63,6 +65,37 @@ func TestOutIsRefusedBeforeTheRun(t *testing.T) {
 	r = invoke(t.Context(), "compare", "--seeds", "10000", "--out", filepath.Join(closed, "new"))
 	assert.Equal(t, exitMisuse, r.status)
 	assert.Contains(t, r.stderr, "permission denied")
+}
+
+// A file is written under another name first and then takes its place, as root that of a device, too.
+func TestOnlyFilesAreReplaced(t *testing.T) {
+	dir := t.TempDir()
+	file, link, socket := filepath.Join(dir, "there.csv"), filepath.Join(dir, "link.csv"), filepath.Join(dir, "s")
+	require.NoError(t, os.WriteFile(file, nil, 0o644))
+	if err := os.Symlink(file, link); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	l, err := net.Listen("unix", socket)
+	require.NoError(t, err)
+	defer l.Close()
+	require.NoError(t, os.Symlink(file, filepath.Join(dir, "compare.txt")))
+	before := names(t, dir)
+	for _, c := range []struct{ args, want string }{
+		{"import " + jobList + " --out " + link, "--out " + link + " is a link; name a file, or leave --out away to have the trace on stdout"},
+		{"import " + jobList + " --out " + socket, "--out " + socket + " is a device, a pipe or a socket; name a file, or leave"},
+		{"compare " + tiny + " --seeds 1 --out " + dir, "compare.txt in it is a link, where a file is to be written"},
+		{"replay " + tiny + " --html " + link, link + " is a link; name a file"},
+		{"replay " + tiny + " --perfetto " + socket, socket + " is a device, a pipe or a socket; name a file"},
+	} {
+		r := invoke(t.Context(), strings.Fields(c.args)...)
+		assert.Equal(t, exitMisuse, r.status, c.args)
+		assert.Contains(t, r.stderr, c.want)
+		assert.Empty(t, r.stdout)
+	}
+	assert.Equal(t, before, names(t, dir))
+	info, err := os.Lstat(socket)
+	require.NoError(t, err)
+	assert.NotZero(t, info.Mode()&os.ModeSocket)
 }
 
 type brokenPipe struct{}
