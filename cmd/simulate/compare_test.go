@@ -226,3 +226,16 @@ func TestRareEventsOfBatchesAreOutOfBatches(t *testing.T) {
 	text = succeed(t, "compare", tiny, "--seeds", "1")
 	assert.NotContains(t, text, "batch", "where there are none")
 }
+
+func TestAScenarioThatSaysNothingOfItselfIsNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "quiet.yaml")
+	require.NoError(t, os.WriteFile(path, []byte("duration: 1m\nfleet: {workers: 1}\njobs: {a: {arrivals: {every: 10s}, duration: 1s}}\n"), 0o644))
+	for _, command := range []string{"compare", "curves", "run"} {
+		args := []string{command, path}
+		if command == "curves" {
+			args = append(args, "--seeds", "1", "--lease", "10s")
+		}
+		first, _, _ := strings.Cut(succeed(t, args...), "\n")
+		assert.Equal(t, "quiet", first, command)
+	}
+}

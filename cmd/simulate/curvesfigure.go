@@ -126,15 +126,7 @@ func (r *curvesReport) caption(legend string, metrics ...string) []string {
 	if len(notes) > 0 {
 		legend = strings.TrimSpace(legend + " " + sentences(notes))
 	}
-	return []string{r.world() + ". " + runs, legend, "quiesce " + inShort(readVersion()) + ": " + r.repeat}
-}
-
-// world names the scenario, and says what it shows when it says so.
-func (r *curvesReport) world() string {
-	if r.scene.About == "" {
-		return r.scene.Name
-	}
-	return r.scene.Name + ": " + r.scene.About
+	return []string{titled(r.scene.Name, r.scene.About) + ". " + runs, legend, "quiesce " + inShort(readVersion()) + ": " + r.repeat}
 }
 
 func (r *curvesReport) seedsInWords() string {

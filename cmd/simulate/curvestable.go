@@ -16,7 +16,7 @@ import (
 func (r *curvesReport) writeTable(w io.Writer) error {
 	var b bytes.Buffer
 	sc := r.scene
-	b.WriteString(wrap("", "  ", r.world()))
+	b.WriteString(wrap("", "  ", titled(r.scene.Name, r.scene.About)))
 	b.WriteString(wrap("", "  ", fmt.Sprintf("%s of %s at every point; %s; policies %s",
 		plural(r.seeds, "run"), short(sc.Duration), r.seedsInWords(), strings.Join(r.sweep.policies, ", "))))
 	b.WriteByte('\n')

@@ -31,9 +31,17 @@ func (r *report) writeTable(w io.Writer) error {
 	return err
 }
 
+// titled names a scenario, and says what it shows when it says so.
+func titled(name, about string) string {
+	if about == "" {
+		return name
+	}
+	return name + ": " + about
+}
+
 func (r *report) writeHead(b *bytes.Buffer) {
 	sc := r.scenario
-	b.WriteString(wrap("", "  ", sc.Name+": "+sc.About))
+	b.WriteString(wrap("", "  ", titled(sc.Name, sc.About)))
 	names := make([]string, len(r.policies))
 	for i, p := range r.policies {
 		names[i] = p.Name
