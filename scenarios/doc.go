@@ -42,10 +42,14 @@
 //	policies:
 //	  - {name: today, policy: finish-only, unsafe: [heartbeat-stops-at-stop]}
 //	  - {name: theirs, queue: solid-queue}
+//	  - {name: in-a-crowd, in_step: true}
+//	  - {name: after-ack, counted: after_ack}
 //	  - hybrid
 //
 // unsafe builds faults into a column, as people have them, so that they can be priced. They
-// exist in the lab alone: no option of a worker leads to them.
+// exist in the lab alone: no option of a worker leads to them. in_step has its workers poll on
+// ticks since their start, which shows where queue.service makes a crowd line up. counted is how
+// a handler writes the counter of a batch, of jobs that come in batches.
 //
 // # What it does not
 //

@@ -2,14 +2,19 @@
 //
 //	simulate compare                                  policies side by side, in the default scenario
 //	simulate compare --jobs TRACE --manifest FILE     the same on real input
+//	simulate compare --queue asynq,bullmq             real queues as they are today, beside hybrid
 //	simulate compare --shard I/N --out DIR            one of N parts of it, for another machine
 //	simulate merge FILES                              the parts put together
 //	simulate run SCENARIO --policy P --seed N         one run in full
 //	simulate replay --seed N SCENARIO --policy P      step through it
+//	simulate replay RECORDING                         step through what a worker in production did
 //	simulate fleet SCENARIO                           the same with real processes and a real Redis
 //	simulate calibrate SCENARIO                       what real processes and Redis take, as lines of a scenario
-//	simulate curves [SCENARIO] --lease 30s,1m,...     stall, delay and redone work over a setting, as figures
+//	simulate curves [SCENARIO] --vary PATH=RANGE      stall, delay and redone work over a setting, as figures
 //	simulate explore [WORLD]                          small worlds searched completely, in every order
+//	simulate hunt [--for 10m]                         random small worlds, until one breaks a promise
+//	simulate selftest                                 every known mistake built in, and what notices it
+//	simulate explain FINDING                          what a finding hangs on
 //	simulate check MANIFEST...                        what in manifests keeps workers from coming to rest
 //	simulate advise --manifest FILE --jobs TRACE      what deploys cost there, what to change, the lines to write
 //	simulate import TRACE                             any job trace as CSV, and what is in it
