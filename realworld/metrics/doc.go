@@ -2,7 +2,7 @@
 //
 //	m := metrics.New(metrics.Options{})
 //	prometheus.MustRegister(m)
-//	w, err := worker.New(broker, mux, worker.Options{Observers: []worker.Observer{m.Observer()}})
+//	w, err := worker.New(broker, mux, worker.Options{Grace: grace, Observers: []worker.Observer{m.Observer()}})
 //
 // It looks on through the worker's observer port, so it sees what the machine was told and
 // asked for, and nothing that a job carries. No label has a job's key or token: the number of

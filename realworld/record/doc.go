@@ -3,7 +3,7 @@
 // laboratory, on the same machine, event by event.
 //
 //	recorder, err := record.New(record.Options{Dir: "/var/lib/render/flight"})
-//	w, err := worker.New(broker, mux, worker.Options{Observers: []worker.Observer{recorder}})
+//	w, err := worker.New(broker, mux, worker.Options{Grace: grace, Observers: []worker.Observer{recorder}})
 //
 // # What it promises
 //

@@ -6,8 +6,8 @@
 //		Queues: []redis.QueueConfig{{Name: "default"}},
 //	})
 //	queue, err := broker.Queue("default")
-//	keys, err := queue.Enqueue(ctx, redis.Job{Kind: "render", Version: 1, Payload: payload})
-//	w, err := worker.New(broker, mux, worker.Options{Slots: 10})
+//	added, err := queue.Enqueue(ctx, redis.Job{Kind: "render", Version: 1, Payload: payload})
+//	w, err := worker.New(broker, mux, worker.Options{Slots: 10, Grace: 30 * time.Second})
 //
 // It answers as package model's reference broker does, which the conformance kit of package
 // model/brokertest checks. Every operation is one script that runs atomically on Redis's own
