@@ -212,3 +212,12 @@ func TestRecordingsThatCannotBeReplayedAreRefused(t *testing.T) {
 		assert.Contains(t, r.stderr, c.want)
 	}
 }
+
+func TestTheDocumentationShowsWhatIsPrinted(t *testing.T) {
+	printed, err := os.ReadFile("testdata/recording.txt")
+	require.NoError(t, err)
+	shown, err := os.ReadFile("../../docs/recording.md")
+	require.NoError(t, err)
+	want := "$ simulate replay FLIGHT\n" + string(printed)
+	assert.Contains(t, string(shown), strings.ReplaceAll(want, "FLIGHT", "/var/lib/render/flight"), "put testdata/recording.txt there")
+}
