@@ -170,6 +170,12 @@ func TestPreStopThatUsesUpTheGraceIsLegalAndNoted(t *testing.T) {
 	assert.Empty(t, Notes(parsed(t, "")))
 }
 
+func TestABrokerThatIsSlowerThanAWorkerWaitsIsLegalAndNoted(t *testing.T) {
+	assert.Equal(t, []string{"queue.service 1.5s: a worker waits 1s for an answer, so every renewal and every settling is taken for lost and sent again"},
+		Notes(parsed(t, "queue: {service: 1500ms}")))
+	assert.Empty(t, Notes(parsed(t, "queue: {service: 900ms}")))
+}
+
 func TestManifestBesideTheScenario(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "w.yaml"), []byte(`
