@@ -47,6 +47,11 @@ func TestCurvesWithoutARangeVaryTheLease(t *testing.T) {
 	assert.NotContains(t, text, "Theory", "which says nothing about crashes")
 }
 
+func TestCurvesOverTheDurationNameNoneForAll(t *testing.T) {
+	text := succeed(t, "curves", tiny, "--vary", "duration=20m,30m", "--seeds", "2", "--policies", "hybrid", "--metrics", "crashes")
+	assert.Contains(t, text, "\n2 runs at every point; seeds 1–2; policies hybrid\n")
+}
+
 func readCSV(t *testing.T, text string) [][]string {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(text)).ReadAll()

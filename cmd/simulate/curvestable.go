@@ -15,10 +15,13 @@ import (
 // below each other, policies side by side.
 func (r *curvesReport) writeTable(w io.Writer) error {
 	var b bytes.Buffer
-	sc := r.scene
+	span := " of " + short(r.scene.Duration)
+	if r.varies("duration") {
+		span = "" // another at every point
+	}
 	b.WriteString(wrap("", "  ", titled(r.scene.Name, r.scene.About)))
-	b.WriteString(wrap("", "  ", fmt.Sprintf("%s of %s at every point; %s; policies %s",
-		plural(r.seeds, "run"), short(sc.Duration), r.seedsInWords(), strings.Join(r.sweep.policies, ", "))))
+	b.WriteString(wrap("", "  ", fmt.Sprintf("%s%s at every point; %s; policies %s",
+		plural(r.seeds, "run"), span, r.seedsInWords(), strings.Join(r.sweep.policies, ", "))))
 	b.WriteByte('\n')
 	bounds, lone := false, false
 	for _, name := range r.tabled() {
