@@ -18,8 +18,8 @@ type Options struct {
 	// may share it, and then share its bound.
 	Dir string
 	// MaxBytes bounds what the recordings in Dir take together; the oldest segments go first.
-	// 64 MiB: a day of a worker that runs a job a second, or the last minutes of one that
-	// runs a thousand.
+	// 64 MiB: three days of a worker that runs a job a second, or the last five minutes of one
+	// that runs a thousand.
 	MaxBytes int64
 	// SegmentBytes is the length of a segment. 4 MiB. A shorter one loses less when the oldest
 	// goes, and costs a snapshot more often.
