@@ -54,7 +54,7 @@ leases end. For that the guard needs the Redis that the worker uses, and the wor
 	cmd.Flags().SetInterspersed(false) // what follows the command is its own
 	cmd.Flags().StringVar(&server, "redis", "", "`URL` of the worker's Redis; default $"+redisVar+"; without it claims wait for their leases")
 	cmd.Flags().StringVar(&namespace, "namespace", "", "the first part of every key; as the worker's")
-	cmd.Flags().DurationVar(&patience, "patience", 10*time.Second, "how long a Redis that does not answer is asked again")
+	cmd.Flags().Var(spanFlag(&patience, 10*time.Second), "patience", "how long a Redis that does not answer is asked again")
 	return cmd
 }
 

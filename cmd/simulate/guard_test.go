@@ -16,6 +16,7 @@ func TestGuardRefusesWhatCannotWork(t *testing.T) {
 		{[]string{"guard"}, "write simulate guard -- ./worker"},
 		{[]string{"guard", "--redis", "localhost:6379", "--", "true"}, "write for example redis://localhost:6379"},
 		{[]string{"guard", "--redsi", "x", "--", "true"}, "--redis"},
+		{[]string{"guard", "--patience", "-1s", "--", "true"}, "--patience -1s: is not a length of time; write it like 90s"},
 		{[]string{"guard", "--", "there-is-no-such-program"}, "executable file not found"},
 	} {
 		var stdout, stderr bytes.Buffer
