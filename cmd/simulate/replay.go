@@ -31,7 +31,7 @@ are counted from its start. Without --job, --worker and --deploy the command say
 them are worth looking at.
 
 RECORDING is a flight recording (realworld/record): a segment, whose others are found beside
-it, or a folder with the recording of one worker. Every step is made again on the machine of
+it, or a folder with that of one life. Every step is made again on the machine of
 this version and compared with what was recorded; times are on the worker's clock. --job,
 --from and --until show a timeline. A step that differs is named, and the exit status is 1.
 
