@@ -19,12 +19,14 @@ import (
 
 // journal keeps the row of every run that is done, one per line, until the results are
 // written: who is stopped goes on from there. A row belongs to whatever has its fingerprint
-// and its seed, so other policies, more seeds or another precision may be asked for.
+// and its seed, so other policies, more seeds or another precision may be asked for. One
+// process at a time has it: two that append would write over each other's lines.
 type journal struct {
-	path string
-	file *os.File // nil until there is something to write
-	rows map[rowKey]*meter.Row
-	size int64 // up to the end of the last whole line
+	path   string
+	unlock func()   // nil once it was called
+	file   *os.File // nil until there is something to write
+	rows   map[rowKey]*meter.Row
+	size   int64 // up to the end of the last whole line
 }
 
 type rowKey struct {
@@ -63,28 +65,49 @@ func build() string {
 	return text
 }
 
-// openJournal reads what an earlier run left behind in dir, if anything. It writes nothing.
+// openJournal makes dir if need be, keeps other processes out of the journal, and reads what an
+// earlier run left behind, if anything.
 func openJournal(dir, name string) (*journal, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, outError(dir, err)
+	}
 	j := &journal{path: filepath.Join(dir, name), rows: make(map[rowKey]*meter.Row)}
-	f, err := os.Open(j.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return j, nil
+	var err error
+	j.unlock, err = lock(j.path + ".lock")
+	if errors.Is(err, errLocked) {
+		return nil, misuse("%s is being written by another process; wait until it has ended, or name another folder with --out", j.path)
 	}
 	if err != nil {
 		return nil, outError(dir, err)
+	}
+	if err := j.readAll(); err != nil {
+		j.close()
+		return nil, err
+	}
+	return j, nil
+}
+
+func (j *journal) readAll() error {
+	dir := filepath.Dir(j.path)
+	f, err := os.Open(j.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return outError(dir, err)
 	}
 	defer f.Close() // only read from: closing it cannot lose anything
 	in := bufio.NewReader(f)
 	for number := 1; ; number++ {
 		line, err := in.ReadBytes('\n')
 		if err == io.EOF {
-			return j, nil // without its end a line was being written when the run was ended
+			return nil // without its end a line was being written when the run was ended
 		}
 		if err != nil {
-			return nil, outError(dir, err)
+			return outError(dir, err)
 		}
 		if err := j.read(number, line); err != nil {
-			return nil, misuse("%s:%d: %v; remove the file to begin anew", j.path, number, err)
+			return misuse("%s:%d: %v; remove the file to begin anew", j.path, number, err)
 		}
 		j.size += int64(len(line))
 	}
@@ -200,9 +223,6 @@ func (j *journal) keep(key rowKey, row *meter.Row) error {
 
 // begin opens the file behind its last whole line.
 func (j *journal) begin() error {
-	if err := os.MkdirAll(filepath.Dir(j.path), 0o755); err != nil {
-		return err
-	}
 	f, err := os.OpenFile(j.path, os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
@@ -217,10 +237,19 @@ func (j *journal) begin() error {
 	return nil
 }
 
-// close ends writing; what was kept stays for the next run.
+// close ends writing and lets others in; what was kept stays for them. It may be called again.
 func (j *journal) close() {
+	j.endWriting()
+	if j.unlock != nil {
+		j.unlock()
+		j.unlock = nil
+	}
+}
+
+func (j *journal) endWriting() {
 	if j.file != nil {
 		_ = j.file.Close() // a row that is not there any more is computed again
+		j.file = nil
 	}
 }
 
@@ -229,8 +258,10 @@ func (j *journal) finished() error {
 	if j.path == "" {
 		return nil // without --out
 	}
+	j.endWriting()           // Windows removes nothing that is open
+	err := os.Remove(j.path) // while it is locked: afterwards it may be another's
 	j.close()
-	if err := os.Remove(j.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("the results are written, and the rows they were made of cannot be removed: %w", err)
 	}
 	return nil

@@ -94,6 +94,41 @@ func TestFinishedRowsAreNotComputedAgain(t *testing.T) {
 	assert.Equal(t, succeed(t, "compare", changed, "--seeds", "2"), r.stdout)
 }
 
+func TestRowsAreWrittenByOneProcessAtATime(t *testing.T) {
+	scenario, dir := small(t), t.TempDir()
+	interrupt(t, dir, scenario)
+	for _, c := range []struct{ name, command, shard string }{
+		{"rows.jsonl", "compare", ""}, {"rows.jsonl", "curves", ""}, {"shard-0-of-2.rows.jsonl", "compare", "0/2"},
+	} {
+		first, err := openJournal(dir, c.name)
+		require.NoError(t, err)
+		kept := names(t, dir)
+		args := []string{c.command, scenario, "--seeds", "2", "--out", dir}
+		if c.shard != "" {
+			args = append(args, "--shard", c.shard)
+		}
+		r := invoke(t.Context(), args...)
+		assert.Equal(t, exitMisuse, r.status)
+		assert.Empty(t, r.stdout)
+		assert.Equal(t, "simulate: "+filepath.Join(dir, c.name)+" is being written by another process; wait until it has ended, or name another folder with --out\n", r.stderr)
+		assert.Equal(t, kept, names(t, dir), "what the first has it keeps")
+		first.close()
+	}
+	succeed(t, "compare", scenario, "--seeds", "2", "--quiet", "--out", dir)
+	assert.Equal(t, []string{"compare.csv", "compare.json", "compare.txt"}, names(t, dir), "no lock is left behind")
+}
+
+// A journal that a run has refused is as free as one that it has read.
+func TestRowsThatWereRefusedAreNotKeptFromOthers(t *testing.T) {
+	dir := t.TempDir()
+	rewrite(t, filepath.Join(dir, "rows.jsonl"), "hello\n")
+	for range 2 {
+		_, err := openJournal(dir, "rows.jsonl")
+		require.ErrorContains(t, err, "is not the beginning of kept rows")
+	}
+	assert.Equal(t, []string{"rows.jsonl"}, names(t, dir))
+}
+
 func TestAShardKeepsRowsOfItsOwn(t *testing.T) {
 	scenario, dir := small(t), t.TempDir()
 	file := interrupt(t, dir, scenario, "--shard", "1/2")
