@@ -105,7 +105,7 @@ func (c Config) Validate() error {
 	refuse(c.Heartbeat <= 0, "heartbeat %v must be positive", c.Heartbeat)
 	refuse(c.Heartbeat >= c.Lease, "heartbeat %v must be shorter than lease %v; a third of the lease survives one lost renewal", c.Heartbeat, c.Lease)
 	refuse(c.DriftPPM < 0 || c.DriftPPM >= 500_000, "drift %d ppm must be between 0 and 499999", c.DriftPPM)
-	refuse(c.Margin < 0 || c.Margin >= c.Lease.less(c.DriftPPM), "margin %v must be within lease %v less a drift of %d ppm; no lease would be trusted for an instant", c.Margin, c.Lease, c.DriftPPM)
+	refuse(c.Margin < 0 || c.Trusted() <= 0, "margin %v must be within lease %v less a drift of %d ppm; no lease would be trusted for an instant", c.Margin, c.Lease, c.DriftPPM)
 	refuse(c.Reply <= 0, "reply timeout %v must be positive", c.Reply)
 	refuse(c.Park < 0, "long poll %v must not be negative", c.Park)
 	refuse(c.Poll.Min <= 0 || c.Poll.Max < c.Poll.Min, "poll backoff %v to %v must be positive and rising", c.Poll.Min, c.Poll.Max)
@@ -138,8 +138,12 @@ func (c *Config) Closing(kind KindConfig) Duration {
 	return Duration(Instant(kind.Gap).Add(kind.Undo).Add(c.Reserve)) // saturated
 }
 
+// Trusted returns how long a lease is trusted after the instant from which it counts: to its end
+// by a clock that may run apart, less the margin (rule 10).
+func (c *Config) Trusted() Duration { return c.Lease.less(c.DriftPPM) - c.Margin }
+
 // OverlapPossible reports whether two executions of a kind may run at once although every
 // rule is kept: its handler may look for cancellation too seldom for the lease (rule 10).
 func (c *Config) OverlapPossible(kind Kind) bool {
-	return c.Heartbeat+c.Kinds[kind].Gap >= c.Lease.less(c.DriftPPM)-c.Margin
+	return c.Heartbeat+c.Kinds[kind].Gap >= c.Trusted()
 }

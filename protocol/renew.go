@@ -11,7 +11,7 @@ func (m *Machine) trustFrom(now, since Instant) Instant {
 	if m.deviates(deviation.NeverDistrusts) {
 		return Never
 	}
-	return since.Add(m.cfg.Lease.less(m.cfg.DriftPPM) - m.cfg.Margin)
+	return since.Add(m.cfg.Trusted())
 }
 
 // distrusts reports whether a handler is to be told its gap before trust ends: two renewals in a

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+
+	"github.com/quiesce/quiesce/protocol"
 )
 
 // FuzzParse feeds the decoder with everything but names of other files, which would let the
@@ -43,8 +45,8 @@ func FuzzParse(f *testing.F) {
 		assert.Positive(t, s.Fleet.Workers)
 		assert.Positive(t, s.Fleet.Slots)
 		assert.Positive(t, s.Queue.Heartbeat)
-		assert.Less(t, s.Queue.Heartbeat, s.Queue.Lease)
-		assert.Less(t, s.Queue.Margin, s.Queue.Lease)
+		q := protocol.Config{Lease: s.Queue.Lease, Margin: s.Queue.Margin, DriftPPM: s.Queue.DriftPPM}
+		assert.Less(t, s.Queue.Heartbeat, q.Trusted())
 		assert.NotNil(t, s.Fleet.Start)
 		assert.NotNil(t, s.Faults.Network.Latency)
 		assert.NotNil(t, s.Faults.Pause.Length)

@@ -176,6 +176,15 @@ func TestABrokerThatIsSlowerThanAWorkerWaitsIsLegalAndNoted(t *testing.T) {
 	assert.Empty(t, Notes(parsed(t, "queue: {service: 900ms}")))
 }
 
+func TestALeaseThatTheNetworkIsTooSlowForIsLegalAndNoted(t *testing.T) {
+	const latency = "faults: {network: {latency: 100ms}}\n"
+	s := parsed(t, latency+"queue: {lease: 801ms, heartbeat: 600ms, margin: 1ms}\n")
+	assert.Equal(t, []string{"lease 801ms leaves a renewal 200ms to be answered, and a round trip takes about 200ms: workers lose what they hold without any fault; lengthen lease, or shorten heartbeat"}, Notes(s))
+	assert.Empty(t, Notes(parsed(t, latency+"queue: {lease: 802ms, heartbeat: 600ms, margin: 1ms}\n")))
+	assert.NotEmpty(t, Notes(parsed(t, latency+"queue: {lease: 802ms, heartbeat: 600ms, margin: 1ms, drift: 10000ppm}\n")))
+	assert.Len(t, Notes(parsed(t, "queue: {lease: 3ms}\n")), 1, "the default network is fast, and not that fast")
+}
+
 func TestManifestBesideTheScenario(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "w.yaml"), []byte(`

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
@@ -74,12 +75,21 @@ func (k *queueKeys) fill(q *model.Queue, all bool) {
 	}
 }
 
+// shortestHeartbeat holds for one that follows from the lease, too; the table of keys has it.
+const shortestHeartbeat = protocol.Millisecond
+
+// firstWritten is the place of an error that several keys make together.
+func firstWritten(places ...place) place {
+	return places[max(slices.IndexFunc(places, place.written), 0)]
+}
+
 // checked refuses values that do not go together.
 func (r *reader) checked(k *queueKeys, q model.Queue) model.Queue {
-	c := protocol.Config{Lease: q.Lease, Heartbeat: q.Heartbeat, Margin: q.Margin}.WithDefaults()
+	c := protocol.Config{Lease: q.Lease, Heartbeat: q.Heartbeat, Margin: q.Margin, DriftPPM: q.DriftPPM}.WithDefaults()
 	switch {
-	case c.Heartbeat <= 0 || c.Margin <= 0:
-		r.fail(k.Lease.place, c.Lease.String()+" is too short to be divided into heartbeats", "write at least 1ms")
+	case c.Heartbeat < shortestHeartbeat:
+		r.fail(k.Lease.place, fmt.Sprintf("%v makes the heartbeat %v, a third of it, too short for a simulation to get anywhere", c.Lease, c.Heartbeat),
+			fmt.Sprintf("write at least %v", 3*shortestHeartbeat))
 	case c.Heartbeat >= c.Lease && k.Heartbeat.written():
 		r.fail(k.Heartbeat.place, fmt.Sprintf("%v must be shorter than lease %v", c.Heartbeat, c.Lease),
 			fmt.Sprintf("write %v, a third of the lease, which survives one lost renewal", c.Lease/3))
@@ -87,15 +97,16 @@ func (r *reader) checked(k *queueKeys, q model.Queue) model.Queue {
 		r.fail(k.Lease.place, fmt.Sprintf("%v must be longer than the heartbeat of %s, %v", c.Lease, k.Preset.value, c.Heartbeat),
 			"lengthen it, or write heartbeat as well")
 	}
-	if c.Margin >= c.Lease && k.Margin.written() {
+	switch {
+	case c.Margin >= c.Lease && k.Margin.written():
 		r.fail(k.Margin.place, fmt.Sprintf("%v must be shorter than lease %v", c.Margin, c.Lease), "shorten margin or lengthen lease")
+	case c.Heartbeat < c.Lease && c.Heartbeat >= c.Trusted():
+		at := firstWritten(k.Heartbeat.place, k.Margin.place, k.Drift.place, k.Lease.place)
+		r.fail(at, fmt.Sprintf("loses every claim before its first renewal, after %v: margin %v and drift %dppm leave %v of lease %v",
+			c.Heartbeat, c.Margin, c.DriftPPM, max(c.Trusted(), 0), c.Lease), "shorten heartbeat or margin, or lengthen lease")
 	}
 	if q.Backoff.Max < q.Backoff.Min {
-		at := k.Backoff.Max.place
-		if !at.written() {
-			at = k.Backoff.Min.place
-		}
-		r.fail(at, fmt.Sprintf("makes max %v less than min %v", q.Backoff.Max, q.Backoff.Min), "raise max or lower min")
+		r.fail(firstWritten(k.Backoff.Max.place, k.Backoff.Min.place), fmt.Sprintf("makes max %v less than min %v", q.Backoff.Max, q.Backoff.Min), "raise max or lower min")
 	}
 	q.Lease, q.Heartbeat, q.Margin = c.Lease, c.Heartbeat, c.Margin
 	return q
