@@ -65,7 +65,7 @@ func (s *batches) of(job protocol.JobKey) (*batchJob, *batch) {
 }
 
 // worked takes in that a handler has come to its end. Where it counts, that is the last thing it does.
-func (w *World) worked(job protocol.JobKey) {
+func (w *World) worked(p *process, job protocol.JobKey) {
 	j, b := w.batches.of(job)
 	if j == nil {
 		return
@@ -75,14 +75,19 @@ func (w *World) worked(job protocol.JobKey) {
 		b.unworked--
 	}
 	if how := w.sc.Queue.Counted; how == model.CountedByRun || how == model.CountedByJob && !j.counted {
-		j.counts(b)
+		w.counts(p.seat, p.life, job, j, b)
 	}
 }
 
-func (j *batchJob) counts(b *batch) {
+// counts writes a counter for a life.
+func (w *World) counts(seat int32, life uint32, job protocol.JobKey, j *batchJob, b *batch) {
+	again := j.counted
 	j.counted = true
 	b.left--
 	b.early = b.early || b.left == 0 && b.unworked > 0
+	if w.observer != nil {
+		w.observer(Observation{At: w.now, Kind: SawCount, Seat: seat, Life: life, Count: Count{job, b.left, b.unworked, again}})
+	}
 }
 
 // acked takes in that the broker has a job's ack. Should a failover forget it, the job is run again
@@ -123,7 +128,7 @@ func (w *World) onCount(e event) {
 	ack := w.answers.At(e.what).event
 	w.answers.Free(e.what)
 	if j, b := w.batches.of(ack.Job); j != nil && !j.counted {
-		j.counts(b)
+		w.counts(e.seat, e.life, ack.Job, j, b)
 	}
 	w.sendAnswer([]model.Answer{{To: model.Member{Seat: e.seat, Nonce: uint64(e.life)}, Event: ack}})
 }
@@ -139,11 +144,23 @@ func (s *batches) measure(row *meter.Row, from, until protocol.Instant) {
 		if b.early {
 			row.Counts[meter.BatchesCompletedEarly]++
 		}
-		if b.unacked == 0 && b.ackedAt <= until {
+		if b.over(until) {
 			row.Counts[meter.BatchesDone]++
 			if b.left > 0 {
 				row.Counts[meter.BatchesNeverCompleted]++
 			}
 		}
 	}
+}
+
+// over reports whether every job was done by an instant.
+func (b *batch) over(until protocol.Instant) bool { return b.unacked == 0 && b.ackedAt <= until }
+
+// tellUncounted shows whoever looks on why the counters of batches that are over are not at zero.
+func (w *World) tellUncounted(until protocol.Instant) {
+	w.batches.jobs.Each(func(n uint64, j *batchJob) {
+		if b := &w.batches.all[j.batch]; !j.counted && b.over(until) {
+			w.observer(Observation{At: w.end, Kind: SawUncounted, Seat: -1, Count: Count{Job: protocol.JobKey(n), Left: b.left}})
+		}
+	})
 }

@@ -30,6 +30,12 @@ policies: [{name: late, counted: after_ack}, {name: every-run, counted: by_run},
 // batchRun runs it with what edits put in place under a column. It returns what became of the
 // batch, and when the broker had the first ack.
 func batchRun(t *testing.T, column string, edits ...string) (row *meter.Row, acked protocol.Instant) {
+	row, acked, _ = batchSeen(t, column, edits...)
+	return row, acked
+}
+
+// batchSeen is batchRun for who looks on: it returns the counts as well, without their lives.
+func batchSeen(t *testing.T, column string, edits ...string) (row *meter.Row, acked protocol.Instant, counts []sim.Observation) {
 	sc, err := scenarios.Parse("batch.yaml", []byte(strings.NewReplacer(edits...).Replace(batchOfTwo)))
 	require.NoError(t, err)
 	preset, sc, err := sc.Under(column)
@@ -40,10 +46,14 @@ func batchRun(t *testing.T, column string, edits ...string) (row *meter.Row, ack
 		if o.Kind == sim.SawRecord && o.Record.Kind == meter.JobFinished && acked == 0 {
 			acked = o.At
 		}
+		if o.Kind == sim.SawCount || o.Kind == sim.SawUncounted {
+			o.Life = 0
+			counts = append(counts, o)
+		}
 	})
 	row, err = w.Run(nil)
 	require.NoError(t, err)
-	return row, acked
+	return row, acked, counts
 }
 
 func TestACounterAfterTheAckIsLostWithAProcessThatWaitsForTheAck(t *testing.T) {
@@ -121,4 +131,33 @@ func TestBatchesOfTheWarmUpAndOfTheLastMomentAreLeftOut(t *testing.T) {
 		row, _ := batchRun(t, "hybrid", "duration: 10m", edit)
 		assert.Equal(t, done, row.Counts[meter.BatchesDone], edit)
 	}
+}
+
+func TestCountersAreSeen(t *testing.T) {
+	const end = protocol.Instant(10 * protocol.Minute)
+	count := func(at protocol.Instant, job protocol.JobKey, left, undone int32) sim.Observation {
+		return sim.Observation{At: at, Kind: sim.SawCount, Count: sim.Count{Job: job, Left: left, Undone: undone}}
+	}
+	for column, after := range map[string]protocol.Duration{
+		"late":   200 * protocol.Millisecond, // the answer to the ack, and the request
+		"hybrid": -100 * protocol.Millisecond,
+	} {
+		_, acked, counts := batchSeen(t, column)
+		at := acked.Add(after)
+		assert.Equal(t, []sim.Observation{count(at, 1, 1, 1), count(at.Add(protocol.Minute), 2, 0, 0)}, counts, column)
+	}
+
+	_, acked, _ := batchSeen(t, "late")
+	crash := fmt.Sprintf("100ms}, at: [{time: %v, kind: crash}]", protocol.Duration(acked.Add(50*protocol.Millisecond)))
+	_, _, counts := batchSeen(t, "late", "100ms}", crash)
+	lost := sim.Observation{At: end, Kind: sim.SawUncounted, Seat: -1, Count: sim.Count{Job: 1, Left: 1}}
+	assert.Equal(t, []sim.Observation{count(counts[0].At, 2, 1, 0), lost}, counts)
+	_, _, counts = batchSeen(t, "late", "100ms}", crash, "duration: 10m", "duration: 3m5s")
+	assert.Len(t, counts, 1, "its last ack is too new for a verdict")
+
+	_, _, counts = batchSeen(t, "every-run", "workers: 1", "workers: 2", "batch: 2", "batch: 2, deaf: 100%", "100ms}", "100ms}, at: [{time: 62s, seat: 0, kind: pause, length: 40s}, {time: 62s, seat: 1, kind: pause, length: 40s}]")
+	require.Len(t, counts, 3)
+	assert.Equal(t, sim.Count{Job: 1, Left: 1, Undone: 1}, counts[0].Count)
+	assert.Equal(t, sim.Count{Job: 1, Left: 0, Undone: 1, Again: true}, counts[1].Count)
+	assert.NotEqual(t, counts[0].Seat, counts[1].Seat, "by whoever did it")
 }

@@ -163,7 +163,7 @@ func (w *World) onHandler(p *process, e event) {
 	}
 	if finished && how == meter.Succeeded {
 		w.learn(p.slot(int(e.slot)).Kind(), x.work)
-		w.worked(p.slot(int(e.slot)).Job())
+		w.worked(p, p.slot(int(e.slot)).Job())
 	}
 	w.endExecution(p, int(e.slot), how, meter.CauseOfCancel(x.cause, p.cause))
 	x.state = execNone

@@ -11,10 +11,12 @@ type ObservationKind uint8
 
 // Observations.
 const (
-	SawEvent  ObservationKind = iota // an event given to a machine
-	SawEffect                        // an effect a machine asked for
-	SawRecord                        // something the meter was told
-	SawFault                         // a fault began or ended
+	SawEvent     ObservationKind = iota // an event given to a machine
+	SawEffect                           // an effect a machine asked for
+	SawRecord                           // something the meter was told
+	SawFault                            // a fault began or ended
+	SawCount                            // a worker counted a job down, in its batch
+	SawUncounted                        // at the end: a job that is done was never counted down
 )
 
 // Machine returns the machine of a seat, to look at; what it shows means nothing while no
@@ -30,7 +32,16 @@ type Observation struct {
 	Event  protocol.Event
 	Effect protocol.Effect
 	Record meter.Record
+	Count  Count
 	Text   string
+}
+
+// Count is what became of the counter of a batch.
+type Count struct {
+	Job    protocol.JobKey
+	Left   int32 // what the counter says
+	Undone int32 // jobs of the batch whose work is not done, or that have not come
+	Again  bool  // the job had been counted before
 }
 
 func (w *World) note(what string, p *process) {

@@ -351,7 +351,11 @@ func (w *World) finish() *meter.Row {
 		}, done
 	})
 	row.Counts[meter.Events] = w.count
-	w.batches.measure(row, protocol.Instant(w.sc.Warmup), w.end.Add(-cooldown(w.sc)))
+	until := w.end.Add(-cooldown(w.sc))
+	w.batches.measure(row, protocol.Instant(w.sc.Warmup), until)
+	if w.observer != nil {
+		w.tellUncounted(until)
+	}
 	row.TraceHash = w.hash
 	row.Broken = w.breaches()
 	return row

@@ -45,8 +45,12 @@ func newWorldNarrator(scn *scene, s *selection, most int) *worldNarrator {
 }
 
 func (n *worldNarrator) see(o *sim.Observation) {
-	if o.Kind == sim.SawRecord {
+	switch o.Kind {
+	case sim.SawRecord:
 		n.seeRecord(o)
+		return
+	case sim.SawCount, sim.SawUncounted:
+		n.seeCount(o)
 		return
 	}
 	w := n.worker(o.Seat, who{seat: o.Seat}.String(), n.slots)
@@ -94,6 +98,13 @@ func (n *worldNarrator) seeRecord(o *sim.Observation) {
 		}
 	}
 	n.stands(o)
+}
+
+// seeCount marks batches that go on, and jobs that they wait for. The broker's track has room.
+func (n *worldNarrator) seeCount(o *sim.Observation) {
+	if (n.only < 0 || int64(o.Seat) == n.only) && (o.Kind == sim.SawUncounted || o.Count.Left == 0) {
+		n.mark(n.broker, 0, o.At, o.Count.Job, batchInWords(o))
+	}
 }
 
 func (n *worldNarrator) deployEnds(at protocol.Instant, how string) {

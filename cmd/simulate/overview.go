@@ -30,6 +30,13 @@ type rollout struct {
 	long   protocol.Duration // 0 while it has not ended
 }
 
+// mishap is a counter of a batch that went wrong.
+type mishap struct {
+	at   protocol.Instant
+	job  protocol.JobKey
+	text string
+}
+
 // claim is the newest one on a job.
 type claim struct {
 	token    protocol.Token
@@ -44,6 +51,7 @@ type survey struct {
 	open     map[protocol.JobKey]stall
 	longest  []stall
 	rollouts []rollout
+	counts   []mishap
 	jobs     protocol.JobKey
 	seats    int32
 }
@@ -53,6 +61,10 @@ const shown = 3 // of each, in the overview
 func (v *survey) see(o *sim.Observation) {
 	if o.Seat > v.seats {
 		v.seats = o.Seat
+	}
+	switch {
+	case o.Kind == sim.SawUncounted, o.Kind == sim.SawCount && o.Count.Left == 0 && o.Count.Undone > 0:
+		v.counts = append(v.counts, mishap{o.At, o.Count.Job, batchInWords(o)})
 	}
 	if o.Kind != sim.SawRecord {
 		return
@@ -145,6 +157,7 @@ func (a *app) overview(cmd *cobra.Command, scn *scene, s *selection) error {
 	b.WriteString(wrap("", "  ", "A timeline is of one job (--job K), one worker (--worker SEAT) or one deploy (--deploy D); --from and --until cut it."))
 	v.writeStalls(&b, command)
 	v.writeRollouts(&b, command)
+	v.writeCounts(&b, command)
 	if err := a.show(&b); err != nil {
 		return err
 	}
@@ -182,5 +195,19 @@ func (v *survey) writeRollouts(b *bytes.Buffer, command string) {
 			text = fmt.Sprintf("deploy %d began at %s", r.number, clock(r.began))
 		}
 		fmt.Fprintf(b, "  %s\n    %s --deploy %d\n", text, command, r.number)
+	}
+}
+
+func (v *survey) writeCounts(b *bytes.Buffer, command string) {
+	if len(v.counts) == 0 {
+		return
+	}
+	b.WriteString("\nCounters of batches that went wrong\n")
+	for _, m := range v.counts[:min(len(v.counts), shown)] {
+		b.WriteString(wrap("  ", "    ", m.text+", at "+clock(m.at)))
+		fmt.Fprintf(b, "    %s --job %d\n", command, m.job)
+	}
+	if n := len(v.counts) - shown; n > 0 {
+		fmt.Fprintf(b, "  and %d more\n", n)
 	}
 }

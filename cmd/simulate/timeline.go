@@ -20,6 +20,7 @@ var (
 	theBroker  = who{seat: -1}
 	theRollout = who{seat: -2}
 	theQueue   = who{seat: -3}
+	theCounter = who{seat: -4}
 )
 
 // String counts lives from one: the world numbers the end of a life as well.
@@ -31,6 +32,8 @@ func (w who) String() string {
 		return "rollout"
 	case w == theQueue:
 		return "queue"
+	case w == theCounter:
+		return "counter"
 	case w.life <= 2:
 		return fmt.Sprintf("worker %d", w.seat)
 	default:

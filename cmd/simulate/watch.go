@@ -57,6 +57,8 @@ func (t *teller) tell(o *sim.Observation) {
 		}
 	case sim.SawFault:
 		t.say(o, 0, faultInWords(o.Text))
+	case sim.SawCount, sim.SawUncounted:
+		t.out.say(o.At, theCounter, o.Count.Job, "%s", batchInWords(o))
 	}
 }
 

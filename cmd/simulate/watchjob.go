@@ -33,6 +33,10 @@ func (w *jobWatch) see(o *sim.Observation) {
 		if w.holds(o.Seat) {
 			w.tell(o)
 		}
+	case sim.SawCount, sim.SawUncounted:
+		if o.Count.Job == w.job {
+			w.tell(o)
+		}
 	}
 }
 

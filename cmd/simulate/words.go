@@ -6,6 +6,7 @@ import (
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/sim"
 )
 
 // What happened, in plain words. An empty text means that something else tells it better:
@@ -201,6 +202,26 @@ func because(r *meter.Record) string {
 		text += ", which costs an attempt"
 	}
 	return text
+}
+
+// batchInWords says what became of the counter of a batch.
+func batchInWords(o *sim.Observation) string {
+	c := &o.Count
+	if o.Kind == sim.SawUncounted {
+		return fmt.Sprintf("job %d is done and was never counted down: its batch waits at %d", c.Job, c.Left)
+	}
+	text := fmt.Sprintf("job %d is counted down", c.Job)
+	if c.Again {
+		text += " once more"
+	}
+	switch {
+	case c.Left != 0:
+		return fmt.Sprintf("%s: its batch is at %d", text, c.Left)
+	case c.Undone > 0:
+		return fmt.Sprintf("%s: its batch is at 0 and goes on, although %s not done", text, wasWere(int(c.Undone), "job"))
+	default:
+		return text + ": its batch is at 0 and goes on"
+	}
 }
 
 // faultInWords translates the world's own words for faults; the crash is told by a record.
