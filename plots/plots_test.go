@@ -2,12 +2,13 @@ package plots
 
 import (
 	"bytes"
-	"encoding/xml"
+	"compress/zlib"
 	"fmt"
 	"image/png"
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,6 +32,20 @@ var figures = map[string]func() Figure{
 	"bars":        func() Figure { return sampleBars() },
 	"one map":     func() Figure { return sampleHeat(1) },
 	"four maps":   func() Figure { return sampleHeat(4) },
+	"a long title": func() Figure {
+		f := sampleLines(1)
+		f.Title = strings.Repeat(f.Title+" ", 3)
+		return f
+	},
+	"far intervals": func() Figure {
+		f := sampleLines(2)
+		f.Panels[0].Series[0].Points[1].Lo = -1e9
+		linear := f.Panels[1].Series[:1]
+		linear[0].Points = linear[0].Points[3:] // the last two are near to each other
+		linear[0].Points[0].Lo = -1e9
+		f.Panels[1].Series = linear
+		return f
+	},
 }
 
 func TestEqualFiguresGiveEqualBytes(t *testing.T) {
@@ -38,31 +53,6 @@ func TestEqualFiguresGiveEqualBytes(t *testing.T) {
 		assert.Equal(t, render(t, f(), "svg"), render(t, f(), "svg"), name)
 	}
 	assert.True(t, bytes.Equal(render(t, sampleHeat(1), "png"), render(t, sampleHeat(1), "png")))
-}
-
-// texts are the labels of an SVG, in the order they are drawn.
-func texts(t *testing.T, svg []byte) []string {
-	t.Helper()
-	var all []string
-	d := xml.NewDecoder(bytes.NewReader(svg))
-	inside := false
-	for {
-		token, err := d.Token()
-		if err == io.EOF {
-			return all
-		}
-		require.NoError(t, err, "an SVG is XML")
-		switch e := token.(type) {
-		case xml.StartElement:
-			inside = e.Name.Local == "text"
-		case xml.CharData:
-			if inside {
-				all = append(all, string(e))
-			}
-		case xml.EndElement:
-			inside = false
-		}
-	}
 }
 
 func TestFigureSaysWhatItShows(t *testing.T) {
@@ -82,10 +72,70 @@ func TestFigureSaysWhatItShows(t *testing.T) {
 }
 
 func TestHeatMapHasValuesInItsCells(t *testing.T) {
-	all := texts(t, render(t, sampleHeat(2), "svg"))
-	for _, want := range []string{"crash-only", "drain", "grace", "lease", "1m30s", "10s", "–", "2m26s", "5.4s"} {
-		assert.Contains(t, all, want)
+	h := sampleHeat(2)
+	all := writings(t, render(t, h, "svg"))
+	said := texts(t, render(t, h, "svg"))
+	for _, want := range []string{"crash-only", "drain", "grace", "lease", "1m30s", "10s", "–", "5.4s"} {
+		assert.Contains(t, said, want)
 	}
+	// leftmost and lowest are the labels of rows and columns: some values are written like them.
+	leftmost := func(text string) (found writing) {
+		for _, w := range all {
+			if w.text == text && (found.text == "" || w.x < found.x) {
+				found = w
+			}
+		}
+		return found
+	}
+	lowest := func(text string) (found []writing) { // of each map, from left to right
+		for _, w := range all {
+			switch {
+			case w.text != text || len(found) > 0 && w.y > found[0].y+1:
+			case len(found) > 0 && w.y > found[0].y-1:
+				found = append(found, w)
+			default:
+				found = []writing{w}
+			}
+		}
+		return found
+	}
+	assert.Less(t, leftmost(h.Ys[0]).y, leftmost(h.Ys[1]).y, "from below")
+	for i, m := range h.Maps {
+		for row, cells := range m.Cells {
+			for col, c := range cells {
+				columns := lowest(h.Xs[col])
+				require.Len(t, columns, 2)
+				x, y, label := columns[i].middle(), leftmost(h.Ys[row]).y, strings.TrimPrefix(h.label(c), atLeast)
+				assert.True(t, slices.ContainsFunc(all, func(w writing) bool {
+					return w.text == label && math.Abs(w.y-y) < 0.1 && (c.Bound || math.Abs(w.middle()-x) < 0.1)
+				}), "%s: %s in column %s, row %s", m.Title, label, h.Xs[col], h.Ys[row])
+			}
+		}
+	}
+}
+
+func TestLowerBoundsOfAHeatMapHaveASign(t *testing.T) {
+	h := sampleHeat(1)
+	strokes := func() int { return bytes.Count(render(t, h, "svg"), []byte("<path")) }
+	plain := strokes()
+	h.Maps[0].Cells[0][0].Bound = true
+	assert.Equal(t, plain+2, strokes(), "an angle and a line below it")
+}
+
+func TestOnlyWhatHasAnIntervalHasABand(t *testing.T) {
+	f := sampleLines(1)
+	f.Panels[0].Series = f.Panels[0].Series[:1]
+	bands := func() int { return bytes.Count(render(t, f, "svg"), []byte("fill-opacity")) }
+	assert.Equal(t, 1, bands())
+	all := f.Panels[0].Series[0].Points
+	all[2].Lo = math.NaN()
+	assert.Equal(t, 2, bands(), "one on either side")
+	all[2].Lo, all[2].Hi = all[2].Y, math.NaN()
+	assert.Equal(t, 2, bands())
+	for i := range all {
+		all[i].Lo = math.NaN()
+	}
+	assert.Zero(t, bands())
 }
 
 func TestLowerBoundsAreOpen(t *testing.T) {
@@ -107,6 +157,24 @@ func TestNothingIsDrawnOutsideOfThePage(t *testing.T) {
 			require.NoError(t, err)
 			const rounding = 0.01
 			assert.True(t, x >= 0 && x <= wide.Points()+rounding && y >= 0 && y <= high.Points()+rounding, "%s: %s", name, m[0])
+		}
+		for _, w := range writings(t, render(t, f(), "svg")) {
+			if !w.turned {
+				assert.True(t, w.x >= 0 && w.x+w.long <= wide.Points() && w.y >= 0 && w.top() <= high.Points(), "%s: %+v", name, w)
+			}
+		}
+	}
+}
+
+func TestNoTextLiesOnAnother(t *testing.T) {
+	for name, f := range figures {
+		all := writings(t, render(t, f(), "svg"))
+		for i := range all {
+			for j := range i {
+				if a, b := &all[j], &all[i]; !a.turned && !b.turned {
+					assert.False(t, a.covers(b), "%s: %q and %q", name, a.text, b.text)
+				}
+			}
 		}
 	}
 }
@@ -169,6 +237,12 @@ func TestLooksDifferInMarkersAndColours(t *testing.T) {
 	}
 	assert.Len(t, full, Looks*Looks)
 	assert.Len(t, grey, Looks*(Looks-1), "two of the nine are drawn without a dash")
+	for i := range Looks {
+		again := lookOf(i + Looks)
+		assert.Equal(t, looks[i].colour, again.colour)
+		assert.NotEqual(t, looks[i].marker, again.marker)
+		assert.NotEqual(t, looks[i].dashes, again.dashes)
+	}
 	assert.NotPanics(t, func() { lookOf(-1) })
 }
 
@@ -184,6 +258,8 @@ func TestAWordThatIsWiderThanAPageIsBroken(t *testing.T) {
 		}
 	}
 	assert.Contains(t, strings.Join(lines, ""), list)
+	const short = "words that fit are never broken, whatever is left of a line"
+	assert.Equal(t, short, strings.Join(wrap(captionFont, wide, short), " "))
 	assert.Equal(t, []string{"abc"}, wrap(captionFont, 1000, " abc "))
 	assert.Len(t, wrap(captionFont, 1, "abc"), 3, "no line is without a letter")
 }
@@ -203,11 +279,34 @@ func TestAHeatMapOfNothingHasNoScale(t *testing.T) {
 
 func TestTextOfAPDFIsEncodedForItsFont(t *testing.T) {
 	assert.Equal(t, "1\x963, 5\xb5s \xb1 2\xd7 -1 ?", windows1252("1–3, 5µs ± 2× −1 ж"))
+	pdf := render(t, sampleLines(1), "pdf")
+	inflated := false
+	for _, part := range bytes.Split(pdf, []byte("stream\n"))[1:] {
+		r, err := zlib.NewReader(bytes.NewReader(part))
+		if err != nil {
+			continue
+		}
+		text, _ := io.ReadAll(r) // what follows is not compressed
+		inflated = inflated || bytes.Contains(text, []byte("Seeds 1\x965"))
+		assert.NotContains(t, string(text), "Seeds 1–5")
+	}
+	assert.True(t, inflated, "the caption is found")
 }
 
+// Where an SVG is looked at without the font, another takes no more room.
 func TestEveryTextOfAnSVGKeepsItsLength(t *testing.T) {
-	svg := string(render(t, sampleLines(4), "svg"))
-	assert.Equal(t, strings.Count(svg, "<text "), strings.Count(svg, `<text textLength="`))
+	for name, f := range figures {
+		turned := 0
+		for _, w := range writings(t, render(t, f(), "svg")) {
+			assert.InDelta(t, textWidth(w.font(), w.text).Points(), w.long, 0.01, "%s: %q", name, w.text)
+			if w.turned {
+				turned++
+			}
+		}
+		if name == "bars" {
+			assert.Equal(t, 2, turned, "the labels of its axes are seen here as well")
+		}
+	}
 }
 
 func TestOfManyPointsSomeHaveNoMarker(t *testing.T) {
@@ -217,4 +316,7 @@ func TestOfManyPointsSomeHaveNoMarker(t *testing.T) {
 	}
 	markers := bytes.Count(render(t, f, "svg"), []byte("fill:#D55E00\""))
 	assert.InDelta(t, 22, markers, 4)
+	before := bytes.Count(render(t, f, "svg"), []byte("fill:#FFFFFF"))
+	f.Panels[0].Series[0].Points[201].Bound = true
+	assert.Equal(t, before+1, bytes.Count(render(t, f, "svg"), []byte("fill:#FFFFFF")), "a bound among many is not passed over")
 }

@@ -10,7 +10,7 @@ func sampleBars() *Bars {
 		Panels: []BarPanel{
 			{Title: "How long jobs run", X: Axis{Label: "duration"}, Y: Axis{Label: "jobs"},
 				Edges: []float64{0, 1, 3, 10, math.Inf(1)}, Labels: []string{"0s", "1s", "3s", "10s", "longer"}, Values: []float64{1, 0, 10_000, 11},
-				Marks: []Mark{{"median 5s", 5}, {"p99 2h", 7200}, {"least 0s", 0}}},
+				Marks: []Mark{{"median 5s", 5}, {"p90 6s", 6}, {"p99 2h", 7200}, {"least 0s", 0}}},
 			{Title: "When they arrive", X: Axis{"since the first arrival", Seconds}, Y: Axis{Label: "jobs per 1m"},
 				Edges: []float64{0, 60, 120, 180}, Values: []float64{2, 0, 1}},
 		},
