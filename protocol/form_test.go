@@ -51,13 +51,36 @@ func TestAFormReadBackSaysTheSame(t *testing.T) {
 	})
 }
 
+// What takes one byte meets what takes more, and what means nothing: all of it once.
+func TestEveryInstantThatIsNearIsReadBack(t *testing.T) {
+	now := Instant(Hour)
+	for d := -40 * Second; d <= 100*Second; d += Second / 2 {
+		for _, d := range []Duration{d - 1, d, d + 1} {
+			w := FormWriter{Now: now}
+			w.AtIf(true, now.Add(d))
+			w.At(now.Add(d))
+			w.Span(d)
+			r := ReadForm(w.Buf, now)
+			at, meant := r.AtIf()
+			assert.True(t, meant, "%v", d)
+			assert.Equal(t, []Instant{now.Add(d), now.Add(d)}, []Instant{at, r.At()}, "%v", d)
+			assert.Equal(t, d, r.Span())
+		}
+	}
+}
+
 // A slice of a small world's grace is half a second, and takes no more room than a whole one.
 func TestInstantsThatAreNearTakeOneByte(t *testing.T) {
-	for d := -30 * Second; d <= 96*Second; d += half {
+	for d := -30 * Second; d <= 96*Second; d += Second / 2 {
 		w := FormWriter{Now: Instant(Hour)}
 		w.At(w.Now.Add(d))
 		assert.Len(t, w.Buf, 1, "%v", d)
 	}
+	w := FormWriter{Now: Instant(Hour)}
+	w.At(Never)
+	w.Span(Forever)
+	w.AtIf(false, 0)
+	assert.Len(t, w.Buf, 3)
 }
 
 // Ranks are places among the numbers that are there; zero is nobody's number.
@@ -81,10 +104,19 @@ func TestNumbersAreRankedByTheirOrder(t *testing.T) {
 		require.Equal(t, dense, s.Dense(1000))
 		again := s
 		again.Reset(s.Small())
+		few := uint64(0)
 		for _, x := range sorted {
 			if x < smallNumbers {
+				few++
 				require.Equal(t, s.Rank(x), again.Rank(x), "%d", x)
 			}
 		}
+		require.Equal(t, few+1, again.Rank(math.MaxUint64), "the others are gone")
 	})
+
+	var s Numbers
+	s.Add(1)
+	s.Add(1000)
+	assert.True(t, s.Dense(1000), "what is not below the limit does not count")
+	assert.False(t, s.Dense(1001))
 }
