@@ -36,6 +36,10 @@ func TestWhatWasMeasuredIsALineOfAScenario(t *testing.T) {
 	assert.Equal(t, "1ms", all[2].law(), "where all are alike it is a constant")
 	assert.Zero(t, all[3].n)
 	assert.Empty(t, all[3].line)
+	for _, m := range measuredOf(&fleet.Times{}) {
+		assert.Empty(t, m.line, "%s was not measured", m.name)
+	}
+	assert.Equal(t, "latency: 1µs # in network, in faults", measuredOf(&fleet.Times{RoundTrip: make([]time.Duration, 1)})[0].line, "a scenario takes no zero")
 
 	sc, err := scenarios.Parse("pasted", []byte("duration: 1h\nfleet:\n  workers: 1\n  "+all[1].line+"\nfaults:\n  network:\n    "+all[0].line+"\njobs: {a: {arrivals: {every: 1m}, duration: 1s}}\n"))
 	require.NoError(t, err, "the loader takes what is printed")
@@ -53,7 +57,7 @@ func TestTheLabIsToldWhatWasMeasuredInTheScenariosTime(t *testing.T) {
 	for _, c := range []struct {
 		start *dist.Table
 		want  int64
-	}{{long, long.Max()}, {short, int64(200_500 * protocol.Microsecond)}} {
+	}{{long, long.Max()}, {short, int64(200_500 * protocol.Microsecond)}, {nil, int64(200_500 * protocol.Microsecond)}} {
 		s := &model.Scenario{Fleet: model.Fleet{Start: c.start}, Faults: model.Faults{Network: model.Network{Latency: short}}}
 		r := &calibration{scene: &scene{Scenario: s}, speed: 10, measured: measuredOf(&fleet.Times{RoundTrip: hundred(1001), Start: hundred(20_001)})}
 		told, err := r.told()
@@ -61,17 +65,21 @@ func TestTheLabIsToldWhatWasMeasuredInTheScenariosTime(t *testing.T) {
 		assert.InDelta(t, 5_250_000, told.Faults.Network.Latency.Sample(1<<63), 1000)
 		assert.InDelta(t, c.want, told.Fleet.Start.Sample(1<<63), 1000)
 		assert.Equal(t, short, s.Faults.Network.Latency, "the scenario stays as it is")
+		r.measured = measuredOf(&fleet.Times{})
+		told, err = r.told()
+		require.NoError(t, err)
+		assert.Equal(t, s, told, "nothing was measured")
 	}
 }
 
 func TestACalibrationAsTableAndCSV(t *testing.T) {
 	r := &calibration{
-		scene: &scene{Scenario: &model.Scenario{Name: "mine"}}, policy: "hybrid", speed: 10, seeds: 2, late: time.Second,
+		scene: &scene{Scenario: &model.Scenario{Name: "mine"}}, policy: "hybrid", speed: 10, seeds: 2, late: 12*time.Hour + 34*time.Minute + 56*time.Second,
 		measured: measuredOf(&fleet.Times{RoundTrip: hundred(1001), Start: hundred(20_001)}),
 	}
 	var table, csv bytes.Buffer
 	require.NoError(t, r.writeTable(&table))
-	for _, want := range []string{"mine under hybrid, 2 runs with real processes at 10 times its speed", "latency               525µs   550µs  100  one way", "exit                      –       –    0", "something came 1s late"} {
+	for _, want := range []string{"mine under hybrid, 2 runs with real processes at 10 times its speed", "latency               525µs   550µs  100  one way", "exit                      –       –    0", "something came 12h34m56s late"} {
 		assert.Contains(t, table.String(), want)
 	}
 	for line := range strings.Lines(table.String()) {
@@ -162,7 +170,9 @@ func TestCalibrateMeasuresRealProcesses(t *testing.T) {
 		assert.LessOrEqual(t, *m.P50, *m.P99, name)
 	}
 	assert.Len(t, doc.Lines, 2)
-	m := doc.Metrics["rollout_seconds"]
+	m := doc.Metrics["delay_seconds_per_job"]
+	assert.NotEqual(t, *m.Lab, *m.Lab_told, "with what was measured the lab is another")
+	m = doc.Metrics["rollout_seconds"]
 	require.NotNil(t, m.Difference.Lo)
 	assert.InDelta(t, *m.Lab-*m.Fleet, *m.Difference.Mean, 1e-6)
 	assert.InDelta(t, *m.Lab_told-*m.Fleet, *m.Difference_told.Mean, 1e-6)
