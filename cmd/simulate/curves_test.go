@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -162,15 +163,23 @@ func TestNoTwoPoliciesOfAFigureLookAlike(t *testing.T) {
 		seen[look] = p
 		assert.Less(t, look, plots.Looks*plots.Looks)
 	}
+	assert.Less(t, c.lookOf("graphile"), c.lookOf("today"), "the scenario's own come behind those that everybody knows")
+	assert.Equal(t, c.lookOf("asynq"), (&sweep{policies: []string{"lean", "asynq"}}).lookOf("asynq"))
 	assert.Equal(t, c.lookOf("hybrid"), (&sweep{policies: []string{"lean", "hybrid"}}).lookOf("hybrid"))
 }
 
 // Under a figure stands what its reader must know, and not a page of it.
 func TestCaptionsKeepToTheirFigure(t *testing.T) {
 	dir := t.TempDir()
-	caption := func(file string) string { return read(t, filepath.Join(dir, file+".svg")) }
+	caption := func(file string) string { // its lines put together again
+		var words []string
+		for _, text := range regexp.MustCompile(`>([^<>]+)</text>`).FindAllStringSubmatch(read(t, filepath.Join(dir, file+".svg")), -1) {
+			words = append(words, text[1])
+		}
+		return strings.Join(words, " ")
+	}
 	succeed(t, "curves", tiny, "--lease", "1m..14m:lin:9", "--seeds", "1", "--metrics", "deploy_stall_seconds_mean,attempts_eroded", "--out", dir)
-	assert.Contains(t, caption("deploy-stall"), "No stall after a deploy")
+	assert.Contains(t, caption("deploy-stall"), "No stall after a deploy was measured at")
 	assert.NotContains(t, caption("attempts-eroded"), "stall after a deploy")
 	assert.Contains(t, caption("attempts-eroded"), "The heartbeat keeps its share")
 	assert.Contains(t, read(t, filepath.Join(dir, "curves.txt")), "no stall after a deploy")
