@@ -3,6 +3,7 @@ package chronicle_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"regexp"
 	"strings"
 	"testing"
@@ -98,15 +99,28 @@ func TestThePageStandsAloneAndEscapesNames(t *testing.T) {
 	assert.Contains(t, text, `<rect class="draining" x="16.6667%" y="7" width="36.6667%" height="5"><title>`)
 	assert.Contains(t, text, `<rect class="handed-back" data-job="7" x="0.0000%" y="13" width="51.6667%" height="12"><title>`)
 	assert.Contains(t, text, "30s to 31s, 1s", "a part of a claim")
+	assert.Contains(t, text, `<rect class="settling" data-job="7" x="50.0000%" y="19" width="1.6667%" height="6"><title>`, "over its lower half")
 	assert.NotContains(t, text, `class="running"`, "the claim itself shows it")
 	assert.NotContains(t, text, "ZgotmplZ", "the template refused nothing")
 }
 
+func TestAPageMayBeginLater(t *testing.T) {
+	var b bytes.Buffer
+	c := &Chronicle{From: 60 * second, Until: 100 * second, Tracks: []*Track{{Name: "worker", Spans: []Span{{From: 70 * second, Until: 90 * second, Class: Draining}}}}}
+	require.NoError(t, c.WriteHTML(&b))
+	assert.Contains(t, b.String(), `<rect class="draining" x="25.0000%" y="7" width="50.0000%" height="5"><title>`)
+}
+
 func TestTheSameIsWrittenAgain(t *testing.T) {
-	var a, b bytes.Buffer
-	require.NoError(t, sample().WriteHTML(&a))
-	require.NoError(t, sample().WriteHTML(&b))
-	assert.Equal(t, a.String(), b.String())
+	for _, write := range []func(*Chronicle, io.Writer) error{(*Chronicle).WriteHTML, (*Chronicle).WritePerfetto} {
+		var first bytes.Buffer
+		require.NoError(t, write(sample(), &first))
+		for range 20 { // whatever order a map takes
+			var again bytes.Buffer
+			require.NoError(t, write(sample(), &again))
+			require.Equal(t, first.String(), again.String())
+		}
+	}
 }
 
 func TestAnEmptyChronicleIsWritten(t *testing.T) {
