@@ -51,6 +51,23 @@ func TestAFormReadBackSaysTheSame(t *testing.T) {
 	})
 }
 
+func TestSeveralAreWrittenAsEachAlone(t *testing.T) {
+	alone, together := FormWriter{Now: Instant(Hour)}, FormWriter{Now: Instant(Hour)}
+	numbers := []uint64{0, 1, 127, 128, 300, math.MaxUint64, 5}
+	instants := []Instant{Never, alone.Now, alone.Now.Add(Second), alone.Now.Add(-1), 0, alone.Now.Add(Hour)}
+	for range 2 {
+		for _, n := range numbers {
+			alone.Num(n)
+		}
+		for _, t := range instants {
+			alone.At(t)
+		}
+		together.Nums(numbers...)
+		together.Ats(instants...)
+	}
+	assert.Equal(t, alone.Buf, together.Buf)
+}
+
 // What takes one byte meets what takes more, and what means nothing: all of it once.
 func TestEveryInstantThatIsNearIsReadBack(t *testing.T) {
 	now := Instant(Hour)
