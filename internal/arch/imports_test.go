@@ -145,8 +145,8 @@ var table = []row{
 		why: "the recorder looks on at a worker, and a replay needs nothing but the machine",
 	},
 	{
-		pkg: "realworld/redis/local", ours: []string{"internal/launch"},
-		why: "to start a server takes no client of it",
+		pkg: "realworld/redis/local", ours: []string{"internal/launch"}, others: []string{"github.com/gofrs/flock"},
+		why: "to start a server takes no client of it, and a lock to tell what the dead have left",
 	},
 	{
 		pkg: "realworld/metrics", ours: []string{"protocol", "protocol/worker"}, others: []string{"github.com/prometheus/client_golang"},

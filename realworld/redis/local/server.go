@@ -23,7 +23,7 @@ import (
 // Options of a server.
 type Options struct {
 	// Dir keeps its socket, its log and what it stores. Empty is a temporary one, which Close
-	// removes.
+	// removes; that of a process that was killed is removed by the next that makes one.
 	Dir string
 	// Port is one of the loopback's to listen on beside the socket; 0 is none.
 	Port int
@@ -40,6 +40,7 @@ type Server struct {
 	port        int
 	args        []string
 	made        []string // directories that Close removes
+	release     []func() // their locks
 
 	mu  sync.Mutex
 	run *run // nil when it does not run
@@ -115,11 +116,12 @@ func Start(ctx context.Context, options Options) (*Server, error) {
 }
 
 func (s *Server) makeDir() (string, error) {
-	dir, err := os.MkdirTemp("", "quiesce-redis")
+	sweep()
+	dir, err := os.MkdirTemp("", prefix)
 	if err != nil {
 		return "", fmt.Errorf("local: %w", err)
 	}
-	s.made = append(s.made, dir)
+	s.made, s.release = append(s.made, dir), append(s.release, own(dir))
 	return dir, nil
 }
 
@@ -256,6 +258,9 @@ func (s *Server) endWithin(ctx context.Context, how func(*os.Process) error) err
 // Close kills the server and removes what Start made for it.
 func (s *Server) Close() error {
 	s.Kill()
+	for _, release := range s.release {
+		release() // Windows removes nothing that is open; elsewhere two may remove it at once
+	}
 	var errs []error
 	for _, dir := range s.made {
 		errs = append(errs, os.RemoveAll(dir))

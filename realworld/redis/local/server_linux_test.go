@@ -7,7 +7,9 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,11 +17,18 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// inDir makes the test binary a process that starts a server and waits to be killed.
-const inDir = "QUIESCE_TEST_SERVER_DIR"
+// inDir makes the test binary a process that starts a server and waits to be killed: in a
+// directory, or in a temporary one.
+const (
+	inDir     = "QUIESCE_TEST_SERVER_DIR"
+	temporary = "temporary"
+)
 
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(inDir); dir != "" {
+		if dir == temporary {
+			dir = ""
+		}
 		s, err := Start(context.Background(), Options{Dir: dir})
 		if err != nil {
 			fmt.Println(err)
@@ -34,21 +43,59 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-func TestAServerEndsWithItsParent(t *testing.T) {
+// parent starts a process that starts a server in dir, and returns its socket.
+func parent(t *testing.T, dir string) (socket string, kill func()) {
+	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil {
 		t.Skip("redis-server is not installed; " + installHint("linux"))
 	}
-	parent := exec.Command(os.Args[0])
-	parent.Env = append(os.Environ(), inDir+"="+t.TempDir())
-	out, err := parent.StdoutPipe()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), inDir+"="+dir)
+	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
-	require.NoError(t, parent.Start())
+	require.NoError(t, cmd.Start())
+	kill = sync.OnceFunc(func() {
+		assert.NoError(t, cmd.Process.Kill())
+		assert.Error(t, cmd.Wait(), "killed")
+	})
+	t.Cleanup(kill)
 	line := bufio.NewScanner(out)
 	require.True(t, line.Scan())
-	socket := line.Text()
+	return line.Text(), kill
+}
+
+func TestDirectoriesOfTheKilledAreSwept(t *testing.T) {
+	dir, err := os.MkdirTemp("", "q") // a socket's path must be short
+	require.NoError(t, err)
+	t.Cleanup(func() { assert.NoError(t, os.RemoveAll(dir)) })
+	t.Setenv("TMPDIR", dir)
+	foreign := filepath.Join(dir, prefix+"-of-somebody")
+	require.NoError(t, os.Mkdir(foreign, 0o700))
+	dead, kill := parent(t, temporary)
+	kill()
+	lives, _ := parent(t, temporary)
+	assert.NoDirExists(t, filepath.Dir(dead))
+
+	dead, kill = parent(t, temporary)
+	kill()
+	mine := start(t, Options{})
+	assert.NoDirExists(t, filepath.Dir(dead))
+	other := start(t, Options{})
+	assert.Equal(t, "+PONG", ask(t, "unix", lives, "PING"))
+	assert.Equal(t, "+PONG", ask(t, "unix", mine.Socket(), "PING"))
+	assert.Equal(t, "+PONG", ask(t, "unix", other.Socket(), "PING"))
+	assert.DirExists(t, foreign, "what has no lock is nobody's to remove")
+	require.NoError(t, mine.Close())
+	require.NoError(t, other.Close())
+	left, err := filepath.Glob(filepath.Join(dir, "*"))
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{foreign, filepath.Dir(lives)}, left)
+}
+
+func TestAServerEndsWithItsParent(t *testing.T) {
+	socket, kill := parent(t, t.TempDir())
 	assert.Equal(t, "+PONG", ask(t, "unix", socket, "PING"))
-	require.NoError(t, parent.Process.Kill())
-	assert.Error(t, parent.Wait(), "killed")
+	kill()
 	require.Eventually(t, func() bool {
 		conn, err := net.Dial("unix", socket)
 		if err == nil {
