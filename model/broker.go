@@ -244,17 +244,21 @@ func (b *Broker) foreseeJob(job protocol.JobKey, step int) {
 	}
 }
 
-// ForeseeGrant has the memory of those fetched who will be given the next jobs, and returns the
-// seat of the first, or -1 when nobody waits.
-func (b *Broker) ForeseeGrant() int32 {
-	if len(b.members.waiters) == 0 {
-		return -1
+// ForeseeWaiting has the memory of a request fetched that waits for a job, and calls f with the
+// seats of those before it: of who is answered next, and of who is after that.
+func (b *Broker) ForeseeWaiting(f func(seat int32, place int)) {
+	m := b.longestParked()
+	for place := 0; m != nil; place++ {
+		f(m.Seat, place)
+		switch {
+		case m.next < 0:
+			return
+		case place == 1:
+			b.members.rows.Foresee(uint32(m.next))
+			return
+		}
+		m = b.members.row(m.next)
 	}
-	first := b.members.row(b.members.waiters[0].head)
-	if first.next >= 0 {
-		b.members.rows.Foresee(uint32(first.next))
-	}
-	return first.Seat
 }
 
 // CancelJob is an operator's wish: the holder learns it at its next renewal; a job that

@@ -105,7 +105,7 @@ func (w *World) arrive(e event) error {
 	w.broker.Enqueue(w.now, a.Job, a.Kind, version, a.Work, &w.out)
 	w.flush()
 	if w.large {
-		w.foreseeGrant()
+		w.foreseeWaiting()
 	}
 	return w.scheduleAfter(a.Kind)
 }

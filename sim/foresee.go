@@ -42,7 +42,7 @@ func (w *World) foresee(next []agenda.Entry[event]) {
 }
 
 func (w *World) foreseeRequest(e *event, step int) {
-	if e.kind == evRequest {
+	if e.kind == evRequest || e.kind == evHangup {
 		w.broker.Foresee(w.requests.At(e.what), step)
 	}
 }
@@ -73,9 +73,14 @@ func (b *body) foreseeSlot(i int) {
 	}
 }
 
-// foreseeGrant has the memory of those fetched who will be given the next jobs.
-func (w *World) foreseeGrant() {
-	if seat := w.broker.ForeseeGrant(); seat >= 0 {
-		prefetch.All(&w.fleet.procs[seat])
-	}
+// foreseeWaiting has the memory of those fetched who wait for a job and are answered next, be it
+// with one or because they have waited long enough.
+func (w *World) foreseeWaiting() {
+	w.broker.ForeseeWaiting(func(seat int32, place int) {
+		if p := &w.fleet.procs[seat]; place == 0 {
+			p.body.foresee()
+		} else {
+			prefetch.All(p)
+		}
+	})
 }

@@ -37,7 +37,10 @@ func (w *World) transmit(p *process, e *protocol.Effect) {
 
 // dispatchRequest has an effect arrive at the broker.
 func (w *World) dispatchRequest(p *process, e *protocol.Effect, at protocol.Instant) {
-	w.at(at, event{kind: evRequest, seat: p.seat, what: w.requests.Put(model.Request{From: p.member(), Effect: *e})})
+	place := w.requests.New()
+	req := w.requests.At(place)
+	req.From, req.Effect = p.member(), *e
+	w.at(at, event{kind: evRequest, seat: p.seat, what: place})
 	p.expect(w.now, at)
 }
 
@@ -122,6 +125,9 @@ func (w *World) onBrokerTick() {
 	w.brokerTick = protocol.Never
 	w.broker.Tick(w.now, &w.out)
 	w.flush()
+	if w.large {
+		w.foreseeWaiting()
+	}
 }
 
 // flush takes in what the broker did: facts become records, answers go on the wire, and its
@@ -196,7 +202,10 @@ func (w *World) dispatchAnswer(p *process, parts []model.Answer, at protocol.Ins
 func (w *World) chain(parts []model.Answer) uint32 {
 	next := uint32(0)
 	for i := len(parts) - 1; i >= 0; i-- {
-		next = w.answers.Put(answerNode{parts[i].Event, next}) + 1
+		place := w.answers.New()
+		node := w.answers.At(place)
+		node.event, node.next = parts[i].Event, next
+		next = place + 1
 	}
 	return next
 }
