@@ -58,18 +58,21 @@ func (f *fleet) body(cfg *protocol.Config) *body {
 	b := f.idle[len(f.idle)-1]
 	f.idle = f.idle[:len(f.idle)-1]
 	clear(b.execs)
-	b.tickAt, b.visitAt = 0, 0
+	b.tickAt, b.visitAt, b.pausedUntil, b.blockedUntil = 0, 0, 0, 0
 	return b
 }
 
-// makeBodies makes a number of bodies that lie side by side.
+// makeBodies makes a number of bodies that lie side by side: so many that the allocator gives those
+// with one slot pages of their own, where each begins with a line.
 func (f *fleet) makeBodies(cfg *protocol.Config) {
 	const many = 64
 	if f.slots == 1 {
 		all := make([]struct {
 			body
+			_    [24]byte // to the end of a line
 			slot [1]protocol.Slot
 			exec [1]execution
+			_    [8]byte // likewise
 		}, many)
 		for i := range all {
 			f.makeBody(cfg, &all[i].body, all[i].slot[:], all[i].exec[:])
@@ -122,7 +125,6 @@ func (w *World) beginLife(p *process, generation uint32) {
 	p.life++
 	p.state = seatStarting
 	p.sent, p.answered = 0, 0
-	p.pausedUntil, p.blockedUntil = 0, 0
 	p.cause = meter.ByDeploy
 	p.generation = generation
 	w.recount(p)

@@ -64,7 +64,10 @@ func (w *World) foreseeReturn(e *event, step int) {
 func (b *body) foresee() { prefetch.First(b, looked) }
 
 // looked is how many bytes that is: what is for drains comes last in a machine.
-const looked = 224
+const looked = 4 * line
+
+// line is how many bytes of memory the processor fetches at once.
+const line = 64
 
 func (b *body) foreseeSlot(i int) {
 	if i < len(b.execs) {

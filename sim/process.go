@@ -17,12 +17,10 @@ const (
 )
 
 // process is one seat and the life that is in it. A fleet has more than twice as many seats
-// as workers, so what only a process that runs needs is in its body.
+// as workers, so what only a process that runs needs is in its body. It is one line of memory.
 type process struct {
 	*body // that of nobody while none runs
 
-	pausedUntil      protocol.Instant
-	blockedUntil     protocol.Instant // an execution starves the process
 	partitionedUntil protocol.Instant
 	termAt           protocol.Instant // when it was told to stop; Never before
 	killAt           protocol.Instant // when its machine is taken away, after a notice
@@ -39,15 +37,20 @@ type process struct {
 	causes     [4]meter.Cause // how the latest lives ended, by number
 }
 
-// body is a process that runs. Once it has ended another may have it. What nearly every event
-// looks at lies together, from the end of requests into the machine.
+// body is a process that runs. Once it has ended another may have it. What is looked at together
+// lies together: where a body begins with a line of memory, all that attend needs is in the second,
+// and most events need no more than the first four, which end within the machine.
 type body struct {
 	requests [1]protocol.Request
-	tickAt   protocol.Instant // of the first queued tick, if it is not over
-	visitAt  protocol.Instant // when something else attends to the process, if it is not over: the earliest that is known
-	execs    []execution      // one per slot
-	machine  protocol.Machine
-	upAt     protocol.Instant // when it began to run
+	execs    []execution // one per slot
+
+	tickAt       protocol.Instant // of the first queued tick, if it is not over
+	visitAt      protocol.Instant // when something else attends to the process, if it is not over: the earliest that is known
+	pausedUntil  protocol.Instant
+	blockedUntil protocol.Instant // an execution starves the process
+	machine      protocol.Machine
+
+	upAt protocol.Instant // when it began to run
 }
 
 // member says who the process is to the broker.
