@@ -91,7 +91,7 @@ func (d *duel) nobodyWaitsBesideAJob(t *rapid.T) {
 			parked++
 			require.Greater(t, m.seq, m.closed)
 			require.False(t, m.going)
-			require.Zero(t, m.firstGrant)
+			require.Zero(t, m.given)
 		}
 	})
 	listed := 0

@@ -69,7 +69,7 @@ func TestMemoryIsThatOfTheJobsThatAreThereAtOnce(t *testing.T) {
 	left := 0
 	s.b.EachJob(func(protocol.JobKey, *JobRow) { left++ })
 	assert.LessOrEqual(t, left, 1000)
-	assert.LessOrEqual(t, most, 6, "pages of 256 rows")
+	assert.LessOrEqual(t, most, 2, "pages of 1024 rows")
 	assert.LessOrEqual(t, len(s.b.jobs.dir), 256, "directory")
 	assert.LessOrEqual(t, len(s.b.fresh.buf)+len(s.b.finished.buf), 2048)
 	assert.LessOrEqual(t, cap(s.b.returned)+cap(s.b.delayed), 512)

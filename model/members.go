@@ -16,8 +16,11 @@ type member struct {
 	going      bool
 	parked     bool
 	prev, next int32 // places of neighbours among the parked of one generation; -1 is none
-	// What the newest request was given, in order: places in memberTable.granted plus one; 0 is none.
-	firstGrant, lastGrant uint32
+	// What the newest request was given, in order: one job, which is all that a worker with one slot
+	// asks for, and places in memberTable.granted plus one of the next and the last of the others;
+	// 0 is none.
+	given                grant
+	nextGrant, lastGrant uint32
 }
 
 type grant struct {
@@ -25,7 +28,7 @@ type grant struct {
 	token protocol.Token
 }
 
-// grantNode is a grant in the list of its member; next is like member.firstGrant.
+// grantNode is a grant in the list of its member; next is like member.nextGrant.
 type grantNode struct {
 	grant
 	next uint32
@@ -70,9 +73,13 @@ func (t *memberTable) each(f func(m *member)) {
 
 // grant notes what the newest request of m was given.
 func (t *memberTable) grant(m *member, g grant) {
+	if m.given.job == 0 {
+		m.given = g
+		return
+	}
 	place := t.granted.Put(grantNode{grant: g}) + 1
 	if m.lastGrant == 0 {
-		m.firstGrant = place
+		m.nextGrant = place
 	} else {
 		t.granted.At(m.lastGrant - 1).next = place
 	}
@@ -81,17 +88,20 @@ func (t *memberTable) grant(m *member, g grant) {
 
 // ungrant forgets what the newest request of m was given.
 func (t *memberTable) ungrant(m *member) {
-	for place := m.firstGrant; place != 0; {
+	for place := m.nextGrant; place != 0; {
 		next := t.granted.At(place - 1).next
 		t.granted.Free(place - 1)
 		place = next
 	}
-	m.firstGrant, m.lastGrant = 0, 0
+	m.given, m.nextGrant, m.lastGrant = grant{}, 0, 0
 }
 
 // eachGrant calls f for what the newest request of m was given, in order.
 func (t *memberTable) eachGrant(m *member, f func(g grant)) {
-	for place := m.firstGrant; place != 0; {
+	if m.given.job != 0 {
+		f(m.given)
+	}
+	for place := m.nextGrant; place != 0; {
 		n := t.granted.At(place - 1)
 		f(n.grant)
 		place = n.next

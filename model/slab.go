@@ -2,8 +2,9 @@ package model
 
 import "github.com/quiesce/quiesce/internal/prefetch"
 
-// blockSize is how many values of a Slab lie in one piece of memory.
-const blockSize = 256
+// blockSize is how many values of a Slab lie in one piece of memory. The list of blocks stays
+// small like that of pages.
+const blockSize = 1024
 
 // Slab holds values that come and go in any order and uses their room again. A value keeps
 // its place, and its address as long as the slab is not a copy.
