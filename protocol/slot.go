@@ -147,12 +147,17 @@ const manySlots = 64
 
 // NewMemory allocates memory for one machine.
 func NewMemory(cfg *Config, slots int) Memory {
-	mem := Memory{Slots: make([]Slot, slots), Requests: make([]Request, cfg.Queues)}
-	if cfg.Policy.Estimates != NoEstimates || cfg.Policy.LateClaim == RunLateClaimIfShort {
-		mem.Buckets = make([]Bucket, BucketsPerKind*len(cfg.Kinds))
-	}
+	mem := Memory{Slots: make([]Slot, slots), Requests: make([]Request, cfg.Queues), Buckets: NewBuckets(cfg)}
 	if slots >= manySlots {
 		mem.Present = NewPresent(slots)
 	}
 	return mem
+}
+
+// NewBuckets allocates the buckets of one machine, or none if its policy uses no estimates.
+func NewBuckets(cfg *Config) []Bucket {
+	if cfg.Policy.Estimates == NoEstimates && cfg.Policy.LateClaim != RunLateClaimIfShort {
+		return nil
+	}
+	return make([]Bucket, BucketsPerKind*len(cfg.Kinds))
 }

@@ -90,7 +90,7 @@ func (f *fleet) makeBodies(cfg *protocol.Config) {
 
 func (f *fleet) makeBody(cfg *protocol.Config, b *body, slots []protocol.Slot, execs []execution) {
 	b.execs = execs
-	b.machine.Init(cfg, protocol.Memory{Slots: slots, Requests: b.requests[:], Buckets: protocol.NewMemory(cfg, 0).Buckets}, 0)
+	b.machine.Init(cfg, protocol.Memory{Slots: slots, Requests: b.requests[:], Buckets: protocol.NewBuckets(cfg)}, 0)
 	f.idle = append(f.idle, b)
 }
 
