@@ -42,9 +42,9 @@ func (o *Outside) Jobs() ([]OutsideJob, error) {
 	defer w.arrival.close()
 	var all []OutsideJob
 	for w.queue.Len() > 0 && w.queue.Peek() <= w.end {
-		var e event
-		w.now, e = w.queue.Pop()
-		j := w.arrivalOf(e)
+		next := w.queue.Pop()
+		w.now = next.At
+		j := w.arrivalOf(next.What)
 		all = append(all, j)
 		if err := w.scheduleAfter(j.Kind); err != nil {
 			return nil, err

@@ -172,8 +172,9 @@ func (w *World) runTo(until protocol.Instant, stop func() bool) error {
 		if w.queue.Peek() > until {
 			break
 		}
-		var e event
-		w.now, e = w.queue.Pop()
+		next := w.queue.Pop()
+		w.now = next.At
+		e := next.What
 		w.count++
 		if w.now >= w.forkAt {
 			w.rnd.Reseed(w.fork)

@@ -28,12 +28,16 @@ func measureHold(pending int, events int64) row {
 	for range pending {
 		push(0, content{})
 	}
+	hold := func() {
+		next := queue.Pop()
+		push(next.At, next.What)
+	}
 	for range pending { // until the instants are those of a queue that has been in use
-		push(queue.Pop())
+		hold()
 	}
 	before, began := memory(), cpuTime()
 	for range events {
-		push(queue.Pop())
+		hold()
 	}
 	r := row{What: "hold", Runs: 1, Pending: queue.Len(), Events: events}
 	r.rate(cpuTime()-began, memory().Mallocs-before.Mallocs)

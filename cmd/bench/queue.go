@@ -87,7 +87,8 @@ func throughEngine(customers int64, gaps, service *dist.Table) float64 {
 	}
 	arrive(0)
 	for events.Len() > 0 {
-		switch now, what := events.Pop(); what {
+		next := events.Pop()
+		switch now := next.At; next.What {
 		case arrives:
 			l.join(now)
 			if arrived < uint64(customers) {

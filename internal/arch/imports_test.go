@@ -71,7 +71,7 @@ var table = []row{
 		why: "it watches any host of the machine and the broker from outside, so it knows none",
 	},
 	{
-		pkg: "sim/agenda", ours: []string{"protocol"},
+		pkg: "sim/agenda", ours: []string{"internal/prefetch", "protocol"},
 		why: "what is to happen by when, whatever it is",
 	},
 	{

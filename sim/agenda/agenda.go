@@ -37,8 +37,11 @@ type Entry[E any] struct {
 	What  E
 }
 
-func (e *Entry[E]) before(f *Entry[E]) bool {
-	return e.At < f.At || e.At == f.At && e.order < f.order
+func (e *Entry[E]) before(f *Entry[E]) bool { return e.leaves(f.At, f.order) }
+
+// leaves reports whether e leaves before an entry of an instant and an order.
+func (e *Entry[E]) leaves(at protocol.Instant, order uint64) bool {
+	return e.At < at || e.At == at && e.order < order
 }
 
 // Agenda is what is to happen. The zero value is empty, at instant 0.
@@ -65,21 +68,25 @@ func (a *Agenda[E]) Len() int { return a.size }
 func (a *Agenda[E]) Push(at protocol.Instant, priority uint8, what E) {
 	a.pushed++
 	a.size++
-	a.file(&Entry[E]{at, uint64(priority)<<56 | a.pushed, what})
+	order := uint64(priority)<<56 | a.pushed
+	e := a.room(at, order)
+	e.At, e.order, e.What = at, order, what // in its place at once: a copy would wait for the original
 }
 
-// file puts an entry where it belongs: into the bucket of the highest digit in which it
-// differs from the present.
-func (a *Agenda[E]) file(e *Entry[E]) {
-	if e.At <= a.last {
-		a.near.push(e)
-		return
+// file copies an entry to where it belongs.
+func (a *Agenda[E]) file(e *Entry[E]) { *a.room(e.At, e.order) = *e }
+
+// room makes room for an entry where it belongs: in the bucket of the highest digit in which its
+// instant differs from the present.
+func (a *Agenda[E]) room(at protocol.Instant, order uint64) *Entry[E] {
+	if at <= a.last {
+		return a.near.room(at, order)
 	}
-	n := max((bits.Len64(uint64(e.At^a.start)>>finest)-1)/digit, 0)
-	k := uint(e.At>>(finest+n*digit)) % buckets
+	n := max((bits.Len64(uint64(at^a.start)>>finest)-1)/digit, 0)
+	k := uint(at>>(finest+n*digit)) % buckets
 	l := &a.level[n]
 	l.filled[k/64] |= 1 << (k % 64)
-	a.blocks.add(&l.bucket[k], e)
+	return a.blocks.room(&l.bucket[k])
 }
 
 // Turn makes what comes next the present when nothing is left of it, and reports whether it
@@ -100,6 +107,7 @@ func (a *Agenda[E]) turn() {
 		} else if a.near.len() == 0 || a.near.len()+held <= little {
 			a.open(n, k)
 		} else {
+			a.blocks.foresee(a.level[n].bucket[k].newest) // it is next
 			break
 		}
 	}
@@ -108,7 +116,7 @@ func (a *Agenda[E]) turn() {
 // open adds a bucket to the present.
 func (a *Agenda[E]) open(n int, k uint) {
 	a.last = a.enter(n, k) + (1<<(finest+n*digit) - 1)
-	a.blocks.empty(&a.level[n].bucket[k], a.near.push)
+	a.blocks.empty(&a.level[n].bucket[k], a.file)
 }
 
 // divide spreads a bucket over narrower ones.
@@ -153,10 +161,9 @@ func (a *Agenda[E]) Peek() protocol.Instant {
 	return a.near.peek().At
 }
 
-// Pop takes the next entry. There must be one.
-func (a *Agenda[E]) Pop() (protocol.Instant, E) {
+// Pop takes the next entry, which is there until the next call. There must be one.
+func (a *Agenda[E]) Pop() *Entry[E] {
 	a.Turn()
 	a.size--
-	e := a.near.pop()
-	return e.At, e.What
+	return a.near.pop()
 }

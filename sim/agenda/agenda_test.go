@@ -60,9 +60,9 @@ func TestEntriesLeaveByInstantPriorityAndOrder(t *testing.T) {
 						break
 					}
 					require.Equal(t, want[0].at, a.Peek())
-					at, got := a.Pop()
-					require.Equal(t, want[0], due{at, want[0].priority, got})
-					now, want = at, want[1:]
+					next := a.Pop()
+					require.Equal(t, want[0], due{next.At, want[0].priority, next.What})
+					now, want = next.At, want[1:]
 				}
 			},
 			"": func(t *rapid.T) { require.Equal(t, len(want), a.Len()) },
@@ -80,8 +80,7 @@ func TestAnEmptyAgendaIsDueNever(t *testing.T) {
 	assert.Equal(t, protocol.Never, a.Peek())
 	a.Push(math.MaxInt64, 0, 1)
 	assert.Equal(t, 1, a.Len())
-	at, _ := a.Pop()
-	assert.Equal(t, protocol.Never, at)
+	assert.Equal(t, protocol.Never, a.Pop().At)
 }
 
 // What turns up is all that happens next, and nothing that happens later: whoever looks at
@@ -98,8 +97,7 @@ func TestNearIsWhatHappensNext(t *testing.T) {
 		require.LessOrEqual(t, len(near), little)
 		for range len(near) {
 			require.False(t, a.Turn())
-			_, got := a.Pop()
-			require.Equal(t, n, got)
+			require.Equal(t, n, a.Pop().What)
 			n++
 		}
 	}
@@ -109,9 +107,9 @@ func TestNothingIsAllocatedOnceWarm(t *testing.T) {
 	var a Agenda[int]
 	x := uint64(1)
 	turn := func() {
-		at, n := a.Pop()
+		next := a.Pop()
 		x = x*6364136223846793005 + 1442695040888963407
-		a.Push(at+protocol.Instant(x>>(20+x>>60)), 0, n)
+		a.Push(next.At+protocol.Instant(x>>(20+x>>60)), 0, next.What)
 	}
 	for n := range 10_000 {
 		a.Push(protocol.Instant(n), 0, n)
@@ -134,8 +132,8 @@ func benchmarkHold(b *testing.B, pending int) {
 		a.Push(draw(), 0, 0)
 	}
 	for b.Loop() {
-		at, e := a.Pop()
-		a.Push(at+draw(), 0, e)
+		next := a.Pop()
+		a.Push(next.At+draw(), 0, next.What)
 	}
 }
 

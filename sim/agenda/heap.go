@@ -1,28 +1,32 @@
 package agenda
 
+import "github.com/quiesce/quiesce/protocol"
+
 // heap is a 4-ary heap of entries.
 type heap[E any] []Entry[E]
 
-func (h *heap[E]) push(e *Entry[E]) {
-	*h = append(*h, *e)
+// room makes room for an entry of an instant and an order in its place.
+func (h *heap[E]) room(at protocol.Instant, order uint64) *Entry[E] {
+	var last Entry[E]
+	*h = append(*h, last)
 	a := *h
 	i := len(a) - 1
 	for i > 0 {
 		up := (i - 1) / 4
-		if !e.before(&a[up]) {
+		if a[up].leaves(at, order) {
 			break
 		}
 		a[i] = a[up]
 		i = up
 	}
-	a[i] = *e
+	return &a[i]
 }
 
-func (h *heap[E]) pop() Entry[E] {
+// pop takes the first entry. It is there until the next call, where the last one was.
+func (h *heap[E]) pop() *Entry[E] {
 	a := *h
-	top := a[0]
 	n := len(a) - 1
-	last := &a[n]
+	top, last := a[0], a[n]
 	*h = a[:n]
 	i := 0
 	for {
@@ -36,12 +40,13 @@ func (h *heap[E]) pop() Entry[E] {
 				least = k
 			}
 		}
-		if !a[least].before(last) {
+		if !a[least].before(&last) {
 			break
 		}
 		a[i] = a[least]
 		i = least
 	}
-	a[i] = *last
-	return top
+	a[i] = last
+	a[n] = top
+	return &a[n]
 }

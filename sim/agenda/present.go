@@ -1,5 +1,7 @@
 package agenda
 
+import "github.com/quiesce/quiesce/protocol"
+
 // present is what happens next, in order. A few entries are kept sorted, which costs the processor
 // fewer wrong guesses than a heap of them; what is too many for that is kept in a heap beside.
 type present[E any] struct {
@@ -13,20 +15,20 @@ const few = 2 * little
 
 func (p *present[E]) len() int { return len(p.sorted) - p.first + len(p.crowd) }
 
-func (p *present[E]) push(e *Entry[E]) {
+// room makes room for an entry of an instant and an order in its place.
+func (p *present[E]) room(at protocol.Instant, order uint64) *Entry[E] {
 	if len(p.sorted)-p.first == few {
-		p.crowd.push(e)
-		return
+		return p.crowd.room(at, order)
 	}
 	if len(p.sorted) == cap(p.sorted) {
 		p.close()
 	}
-	p.sorted = append(p.sorted, *e)
-	i := len(p.sorted) - 1
-	for ; i > p.first && e.before(&p.sorted[i-1]); i-- {
+	i := len(p.sorted)
+	p.sorted = p.sorted[:i+1]
+	for ; i > p.first && !p.sorted[i-1].leaves(at, order); i-- {
 		p.sorted[i] = p.sorted[i-1]
 	}
-	p.sorted[i] = *e
+	return &p.sorted[i]
 }
 
 // close moves the entries to the beginning of their memory, of which there is enough that this
@@ -47,12 +49,11 @@ func (p *present[E]) peek() *Entry[E] {
 	return &p.sorted[p.first]
 }
 
-// pop takes the next entry. There must be one.
-func (p *present[E]) pop() Entry[E] {
+// pop takes the next entry, which is there until the next call. There must be one.
+func (p *present[E]) pop() *Entry[E] {
 	if p.first == len(p.sorted) || len(p.crowd) > 0 && p.crowd[0].before(&p.sorted[p.first]) {
 		return p.crowd.pop()
 	}
-	e := p.sorted[p.first]
 	p.first++
-	return e
+	return &p.sorted[p.first-1]
 }

@@ -1,7 +1,10 @@
 package agenda
 
+import "github.com/quiesce/quiesce/internal/prefetch"
+
 // blockSize is how many entries lie side by side: enough to be read from end to end, and few
-// enough that a bucket with one entry wastes little.
+// enough that a bucket with one entry wastes little. Entries of 32 bytes, which those of the
+// simulator are, lie on one line of the processor's memory each.
 const blockSize = 15
 
 // chunkSize is how many blocks are allocated at once.
@@ -10,6 +13,7 @@ const chunkSize = 64
 // block is a piece of a bucket; before is the number of the one that was filled before it.
 type block[E any] struct {
 	before  uint32
+	_       [24]byte
 	entries [blockSize]Entry[E]
 }
 
@@ -21,10 +25,9 @@ type bucket struct {
 
 // store holds the blocks of all buckets. Number 0 is none.
 type store[E any] struct {
-	chunks []*[chunkSize]block[E]
+	chunks [][]block[E] // not pointers to arrays: to see that one is not nil would read its first line
 	made   uint32
 	free   uint32 // the newest of the blocks to be used again, chained by before
-	ahead  uint32 // means nothing, but keeps reads from being left out
 }
 
 func (s *store[E]) at(number uint32) *block[E] {
@@ -37,21 +40,29 @@ func (s *store[E]) take() uint32 {
 		return number
 	}
 	if s.made%chunkSize == 0 {
-		s.chunks = append(s.chunks, new([chunkSize]block[E]))
+		s.chunks = append(s.chunks, make([]block[E], chunkSize))
 	}
 	s.made++
 	return s.made
 }
 
-func (s *store[E]) add(b *bucket, e *Entry[E]) {
+// room makes room for an entry in a bucket.
+func (s *store[E]) room(b *bucket) *Entry[E] {
 	i := b.n % blockSize
 	if i == 0 {
 		number := s.take()
 		s.at(number).before = b.newest
 		b.newest = number
 	}
-	s.at(b.newest).entries[i] = *e
 	b.n++
+	return &s.at(b.newest).entries[i]
+}
+
+// foresee has the memory of a block fetched.
+func (s *store[E]) foresee(number uint32) {
+	if number != 0 {
+		prefetch.All(s.at(number))
+	}
 }
 
 // empty hands every entry of a bucket to f, which may add to other buckets.
@@ -61,9 +72,7 @@ func (s *store[E]) empty(b *bucket, f func(*Entry[E])) {
 	for n > 0 {
 		bl := s.at(number)
 		before := bl.before
-		if before != 0 {
-			s.ahead += s.at(before).before // read early, it is not waited for below
-		}
+		s.foresee(before)
 		used := (n-1)%blockSize + 1
 		for i := range used {
 			f(&bl.entries[i])
