@@ -118,7 +118,7 @@ func (w *World) countsFirst(p *process, e event, ev *protocol.Event) bool {
 		return true
 	}
 	at := w.now.Add(w.latency(StreamMessage, p.name(), n+1))
-	w.at(at, event{kind: evCount, seat: e.seat, life: e.life, what: w.answers.Put(answerNode{event: *ev})})
+	w.at(at, event{kind: evCount, whom: e.whom, what: w.answers.Put(answerNode{event: *ev})})
 	p.expect(w.now, at)
 	return true
 }

@@ -94,7 +94,7 @@ func streamOf(kind int) Stream {
 
 func (w *World) scheduleSeatFault(p *process, kind int, at protocol.Instant) {
 	if at <= w.end {
-		w.at(at, event{kind: [...]eventKind{evCrash, evPause, evPartition, evEvict, evPreempt}[kind], seat: p.seat})
+		w.at(at, event{kind: [...]eventKind{evCrash, evPause, evPartition, evEvict, evPreempt}[kind], whom: whom{seat: p.seat}})
 	}
 }
 
@@ -142,7 +142,7 @@ func (w *World) pause(p *process, length protocol.Duration) {
 		x.endAt = x.endAt.Add(length)
 		x.began = x.began.Add(length)
 	}
-	w.at(p.pausedUntil, event{kind: evResume, seat: p.seat, life: p.life})
+	w.at(p.pausedUntil, event{kind: evResume, whom: p.whom()})
 }
 
 // onResume lets a process run again. It first learns how late it is, before anything that
@@ -164,7 +164,7 @@ func (w *World) onResume(p *process) {
 		case execReturns:
 			w.returnWaiting(p, i)
 		case execUndoes:
-			w.at(x.endAt, event{kind: evUndo, seat: p.seat, life: p.life, slot: int16(i), what: x.turn})
+			w.at(x.endAt, event{kind: evUndo, whom: p.whom(), slot: int16(i), what: x.turn})
 		}
 	}
 	w.step(p, protocol.Event{Kind: protocol.Tick})
@@ -208,7 +208,7 @@ func (w *World) onFailover(event) {
 	for i := range w.fleet.procs {
 		if p := &w.fleet.procs[i]; p.state == seatUp {
 			at := max(w.now, p.partitionedUntil).Add(w.latency(StreamFailover, p.name()+1, w.fleet.failovers))
-			w.at(at, event{kind: evReconnect, seat: p.seat, life: p.life})
+			w.at(at, event{kind: evReconnect, whom: p.whom()})
 		}
 	}
 	w.scheduleFailover()

@@ -128,7 +128,7 @@ func (w *World) beginLife(p *process, generation uint32) {
 	p.cause = meter.ByDeploy
 	p.generation = generation
 	w.recount(p)
-	w.at(w.now.Add(startOf(w.sc, &w.rnd, p.seat, p.life)), event{kind: evUp, seat: p.seat, life: p.life})
+	w.at(w.now.Add(startOf(w.sc, &w.rnd, p.seat, p.life)), event{kind: evUp, whom: p.whom()})
 }
 
 // gone empties a seat whose process ended for good.
@@ -305,17 +305,17 @@ func (w *World) stopBy(p *process, plan model.StopPlan, cause meter.Cause) {
 		if at == protocol.Never {
 			continue
 		}
-		w.at(at, event{kind: evTerm, seat: p.seat, life: p.life, what: uint32(plan.Signal)})
+		w.at(at, event{kind: evTerm, whom: p.whom(), what: uint32(plan.Signal)})
 		if plan.Continue {
-			w.at(at, event{kind: evContinue, seat: p.seat, life: p.life})
+			w.at(at, event{kind: evContinue, whom: p.whom()})
 		}
 	}
 	if s := &w.sc.Supervisor; s.Tells && s.PreStop > 0 && plan.Term != protocol.Never {
 		p.killAt = w.now.Add(s.Allowed()) // whatever may cut it short, nobody is told of it
-		w.at(w.now, event{kind: evNotice, seat: p.seat, life: p.life})
+		w.at(w.now, event{kind: evNotice, whom: p.whom()})
 	}
 	if plan.Kill != protocol.Never {
-		w.at(plan.Kill, event{kind: evKill, seat: p.seat, life: p.life})
+		w.at(plan.Kill, event{kind: evKill, whom: p.whom()})
 	}
 }
 

@@ -107,7 +107,7 @@ func (w *World) startExecution(p *process, slot int) {
 
 func (w *World) scheduleHandler(p *process, slot int) {
 	x := &p.execs[slot]
-	w.at(x.endAt, event{kind: evHandler, seat: p.seat, life: p.life, slot: int16(slot), what: x.turn})
+	w.at(x.endAt, event{kind: evHandler, whom: p.whom(), slot: int16(slot), what: x.turn})
 	p.expect(w.now, x.endAt)
 }
 
@@ -199,7 +199,7 @@ func (w *World) scheduleOutOfMemory(p *process, slot int) {
 	}
 	entity, index := p.drawsOf(slot, drawOOMPoint)
 	after, _ := bits.Mul64(uint64(x.work-x.base), w.rnd.Draw(StreamExecution, entity, index))
-	w.at(x.began.Add(protocol.Duration(after)), event{kind: evOutOfMemory, seat: p.seat, life: p.life, slot: int16(slot), what: x.turn})
+	w.at(x.began.Add(protocol.Duration(after)), event{kind: evOutOfMemory, whom: p.whom(), slot: int16(slot), what: x.turn})
 }
 
 func (w *World) onOutOfMemory(p *process, e event) {
@@ -214,7 +214,7 @@ func (w *World) scheduleSave(p *process, slot int) {
 	every := w.jobIn(p, slot).Save
 	point := (x.progress(w.now)/every + 1) * every
 	if at := x.began.Add(point - x.base); at < x.endAt {
-		w.at(at, event{kind: evSave, seat: p.seat, life: p.life, slot: int16(slot), what: x.turn})
+		w.at(at, event{kind: evSave, whom: p.whom(), slot: int16(slot), what: x.turn})
 	}
 }
 
@@ -236,7 +236,7 @@ func (w *World) startUndo(p *process, e *protocol.Effect) {
 	x.turn++
 	x.state = execUndoes
 	x.endAt = w.now.Add(w.sc.Jobs[e.JobKind].Undo)
-	w.at(x.endAt, event{kind: evUndo, seat: p.seat, life: p.life, slot: int16(e.Slot), what: x.turn})
+	w.at(x.endAt, event{kind: evUndo, whom: p.whom(), slot: int16(e.Slot), what: x.turn})
 }
 
 func (w *World) onUndo(p *process, e event) {

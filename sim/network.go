@@ -14,7 +14,7 @@ func (w *World) send(p *process, e *protocol.Effect) {
 	if w.sc.Queue.InStep && e.Kind == protocol.Claim {
 		poll := protocol.Instant(w.sc.Queue.Poll)
 		at := p.upAt + (w.now-p.upAt+poll-1)/poll*poll
-		w.at(at, event{kind: evBeat, seat: p.seat, life: p.life, what: w.requests.Put(model.Request{Effect: *e})})
+		w.at(at, event{kind: evBeat, whom: p.whom(), what: w.requests.Put(model.Request{Effect: *e})})
 		p.expect(w.now, at)
 		return
 	}
@@ -40,7 +40,7 @@ func (w *World) dispatchRequest(p *process, e *protocol.Effect, at protocol.Inst
 	place := w.requests.New()
 	req := w.requests.At(place)
 	req.From, req.Effect = p.member(), *e
-	w.at(at, event{kind: evRequest, seat: p.seat, what: place})
+	w.at(at, event{kind: evRequest, whom: whom{seat: p.seat}, what: place})
 	p.expect(w.now, at)
 }
 
@@ -53,7 +53,7 @@ func (w *World) hangUp(p *process) {
 	n := uint64(p.sent) * drawsPerMessage
 	p.sent++
 	req := model.Request{From: p.member()}
-	w.at(w.now.Add(w.latency(StreamMessage, p.name(), n+1)), event{kind: evHangup, seat: p.seat, what: w.requests.Put(req)})
+	w.at(w.now.Add(w.latency(StreamMessage, p.name(), n+1)), event{kind: evHangup, whom: whom{seat: p.seat}, what: w.requests.Put(req)})
 }
 
 // takeRequest takes the content of an event off the wire.
@@ -92,7 +92,7 @@ func (w *World) onRequest(e event) {
 		w.requests.Free(e.what)
 	} else {
 		w.brokerFree = w.brokerFree.Add(w.sc.Queue.Service)
-		w.at(w.brokerFree, event{kind: evServe, seat: e.seat, what: e.what})
+		w.at(w.brokerFree, event{kind: evServe, whom: whom{seat: e.seat}, what: e.what})
 		if p.is(from) {
 			p.expect(w.now, w.brokerFree)
 		}
@@ -188,7 +188,7 @@ func (w *World) sendTo(p *process, parts []model.Answer) {
 // dispatchAnswer has a message arrive at a worker.
 func (w *World) dispatchAnswer(p *process, parts []model.Answer, at protocol.Instant) {
 	to := &parts[0].To
-	w.at(at, event{kind: evAnswer, seat: to.Seat, life: uint32(to.Nonce), what: w.chain(parts)})
+	w.at(at, event{kind: evAnswer, whom: whom{to.Seat, uint32(to.Nonce)}, what: w.chain(parts)})
 	if p.is(*to) {
 		p.expect(w.now, at)
 		if w.large && w.queue.Soon(at) {

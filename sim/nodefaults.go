@@ -39,7 +39,7 @@ func (w *World) scheduleNodeFault() error {
 	}
 	if ok && next.At <= w.end {
 		w.faults.next = next
-		w.at(next.At, event{kind: evNodeFault, seat: next.Node % int32(w.sc.Fleet.Workers)})
+		w.at(next.At, event{kind: evNodeFault, whom: whom{seat: next.Node % int32(w.sc.Fleet.Workers)}})
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func (w *World) scheduleNodeFault() error {
 func (w *World) scheduleGivenFaults() {
 	for i, f := range w.sc.Faults.At {
 		if f.At <= w.end {
-			w.at(f.At, event{kind: evNodeFault, seat: f.Node % int32(w.sc.Fleet.Workers), what: uint32(i + 1)})
+			w.at(f.At, event{kind: evNodeFault, whom: whom{seat: f.Node % int32(w.sc.Fleet.Workers)}, what: uint32(i + 1)})
 		}
 	}
 }

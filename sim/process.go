@@ -64,6 +64,9 @@ func (p *process) is(m model.Member) bool { return p.state == seatUp && uint64(p
 // slot returns the machine's view of a slot: whose job it is that is executed there.
 func (p *process) slot(i int) *protocol.Slot { return &p.machine.Slots()[i] }
 
+// whom addresses an event to the life that is in the seat.
+func (p *process) whom() whom { return whom{p.seat, p.life} }
+
 // name identifies a life in the addresses of random numbers.
 func (p *process) name() uint64 { return uint64(p.seat)<<32 | uint64(p.life) }
 
@@ -160,7 +163,7 @@ func (w *World) attend(p *process) {
 	}
 	p.tickAt = at
 	if at != protocol.Never {
-		w.at(at, event{kind: evTick, seat: p.seat, life: p.life})
+		w.at(at, event{kind: evTick, whom: p.whom()})
 	}
 }
 

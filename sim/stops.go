@@ -54,11 +54,11 @@ func (w *World) takeAway(p *process, notice protocol.Duration) {
 	}
 	p.killAt = w.now.Add(notice)
 	if p.stopping {
-		w.at(p.killAt, event{kind: evKill, seat: p.seat, life: p.life})
+		w.at(p.killAt, event{kind: evKill, whom: p.whom()})
 	} else {
 		w.stopBy(p, model.TakenAway(p.killAt), meter.ByOther)
 	}
-	w.at(w.now, event{kind: evNotice, seat: p.seat, life: p.life})
+	w.at(w.now, event{kind: evNotice, whom: p.whom()})
 }
 
 // replace starts a process for one that the node stopped. During a rollout that is the

@@ -48,17 +48,23 @@ const (
 	evCount
 )
 
-// event is one pending event. seat and life say whom it is for: an event for an earlier
-// life of a seat is void, and so is one for an earlier turn of a slot.
+// event is one pending event. One for an earlier life of a seat is void, and so is one for an
+// earlier turn of a slot. It has no more than four fields: with more of them it is not kept in
+// registers, and every time it is handed on costs a round through memory.
 type event struct {
-	seat int32
-	life uint32
+	whom
 	// what says more: of a slot's events its turn; evRequest, evHangup, evAnswer: the place of
 	// the content, as of evServe, evBeat and evCount; evArrival: the kind; evTerm: the signal; evScaleBack: how many;
 	// evNodeFault: its number in the scenario.
 	what uint32
 	slot int16
 	kind eventKind
+}
+
+// whom says for whom an event is: a life of a seat.
+type whom struct {
+	seat int32
+	life uint32
 }
 
 // turn returns the turn of a slot that an event is for, or 0 when it is for none.
