@@ -244,21 +244,20 @@ func (b *Broker) foreseeJob(job protocol.JobKey, step int) {
 	}
 }
 
-// ForeseeWaiting has the memory of a request fetched that waits for a job, and calls f with the
-// seats of those before it: of who is answered next, and of who is after that.
-func (b *Broker) ForeseeWaiting(f func(seat int32, place int)) {
-	m := b.longestParked()
-	for place := 0; m != nil; place++ {
-		f(m.Seat, place)
-		switch {
-		case m.next < 0:
-			return
-		case place == 1:
+// ForeseeWaiting appends the seats of the requests that wait for a job and are answered next, as many
+// as seats has room for, and has the memory of the one after them fetched.
+func (b *Broker) ForeseeWaiting(seats []int32) []int32 {
+	for m := b.longestParked(); m != nil && len(seats) < cap(seats); {
+		seats = append(seats, m.Seat)
+		if m.next < 0 {
+			break
+		}
+		if len(seats) == cap(seats) {
 			b.members.rows.Foresee(uint32(m.next))
-			return
 		}
 		m = b.members.row(m.next)
 	}
+	return seats
 }
 
 // CancelJob is an operator's wish: the holder learns it at its next renewal; a job that

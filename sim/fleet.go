@@ -283,6 +283,9 @@ func (w *World) stopNext(ready bool) bool {
 			continue
 		}
 		if p.ready == ready {
+			if w.large {
+				w.foreseeSeats(f.order[i+1:]) // they are told at once
+			}
 			w.stopProcess(p)
 			return true
 		}

@@ -66,7 +66,7 @@ func (b *body) foresee() { prefetch.First(b, looked) }
 // looked is how many bytes that is: what is for drains comes last in a machine.
 const looked = 4 * line
 
-// line is how many bytes of memory the processor fetches at once.
+// line is how many bytes of memory the processors in use fetch at once.
 const line = 64
 
 func (b *body) foreseeSlot(i int) {
@@ -76,14 +76,26 @@ func (b *body) foreseeSlot(i int) {
 	}
 }
 
-// foreseeWaiting has the memory of those fetched who wait for a job and are answered next, be it
-// with one or because they have waited long enough.
+// What follows is for those to whom something happens at once, with no event that announces it.
+
+// foreseeWaiting foresees that those who wait for a job are answered, be it with one or because
+// they have waited long enough.
 func (w *World) foreseeWaiting() {
-	w.broker.ForeseeWaiting(func(seat int32, place int) {
-		if p := &w.fleet.procs[seat]; place == 0 {
+	var seats [3]int32
+	w.foreseeSeats(w.broker.ForeseeWaiting(seats[:0]))
+}
+
+// foreseeSeats has the memory fetched of those to whom something happens one after the other: each
+// time one step further for each, as foresee does.
+func (w *World) foreseeSeats(seats []int32) {
+	for place, seat := range seats[:min(3, len(seats))] {
+		switch p := &w.fleet.procs[seat]; place {
+		case 0:
+			p.body.foreseeSlot(0)
+		case 1:
 			p.body.foresee()
-		} else {
+		case 2:
 			prefetch.All(p)
 		}
-	})
+	}
 }
