@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"go/parser"
 	"go/token"
@@ -133,10 +134,13 @@ func TestSelftestCatchesEveryMutant(t *testing.T) {
 }
 
 func TestAMutantThatSurvivesFailsTheSelftest(t *testing.T) {
-	r := invoke(t.Context(), "selftest", "--price=false", "--seeds", "1")
-	assert.Equal(t, exitFinding, r.status)
-	assert.Contains(t, r.stderr, "survived: nothing notices")
-	assert.Contains(t, r.stdout, "nobody")
+	var stdout, stderr bytes.Buffer
+	a := &app{stdout: &stdout, stderr: &stderr}
+	err := a.selftest(t.Context(), &selftest{names: []string{"settle-unfenced", "sweep-drops-rest"}, seeds: 1, format: asTable})
+	assert.EqualError(t, err, "1 mutant survived: nothing notices sweep-drops-rest")
+	assert.Equal(t, exitFinding, a.status(err))
+	assert.Contains(t, stdout.String(), "nobody")
+	assert.Contains(t, stdout.String(), "1 of 2 mutants caught")
 }
 
 func TestHuntsThatCannotBe(t *testing.T) {

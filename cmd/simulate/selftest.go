@@ -17,6 +17,7 @@ import (
 )
 
 type selftest struct {
+	names  []string // of the mutants
 	seeds  int
 	format string
 	quiet  bool
@@ -44,7 +45,7 @@ var priceMetrics = []string{"stall_seconds_mean", "delay_seconds_per_job", "redo
 const canary = "canary"
 
 func (a *app) selftestCommand() *cobra.Command {
-	var s selftest
+	s := selftest{names: model.UnsafeNames()}
 	cmd := &cobra.Command{
 		Use:   "selftest",
 		Short: "Build every mistake into the protocol, and see that each is found",
@@ -71,19 +72,18 @@ survives, or a canary that lives, is a hole in the checking: exit status 1.`,
 
 func (a *app) selftest(ctx context.Context, s *selftest) error {
 	start := time.Now()
-	names := model.UnsafeNames()
 	bar := newProgress(a.stderr, s.quiet, "mutants")
 	defer bar.clear()
 	var all []mutant
 	var survivors []string
-	for i, name := range names {
-		bar.at(i, len(names))
+	for i, name := range s.names {
+		bar.at(i, len(s.names))
 		res, err := hunt.Hunt(ctx, hunt.Plan{Seeds: s.seeds, Fault: name})
 		if err != nil {
 			return err
 		}
 		if ctx.Err() != nil {
-			return &stoppedError{fmt.Sprintf("stopped after %d of %d mutants; nothing to print before the end", i, len(names))}
+			return &stoppedError{fmt.Sprintf("stopped after %d of %d mutants; nothing to print before the end", i, len(s.names))}
 		}
 		all = append(all, mutant{name: name, found: res.Found, seeds: res.Seeds})
 		if res.Found == nil {
