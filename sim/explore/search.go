@@ -180,19 +180,17 @@ func (s *search) run() {
 
 // turn makes the states found last the ones to expand, and returns how many there are.
 func (s *search) turn() int {
-	n := 0
 	for k := range s.shards {
 		sh := &s.shards[k]
 		sh.frontier, sh.next = sh.next, sh.frontier
 		sh.next.empty(sh.frontier.held) // a level is about as wide as the one before
 		sh.levels = append(sh.levels, sh.seen.n)
-		n += sh.frontier.n
 	}
 	s.order, s.coming = s.coming, s.order[:0]
 	for _, l := range s.lanes {
 		l.engine.forget() // where the states of the last level were others will be
 	}
-	return n
+	return len(s.order)
 }
 
 // level expands every state of the frontier, in the order in which they were found: what came

@@ -16,7 +16,6 @@ func step(n, least, most int) int { return min(max(n/8, least), most) }
 type arena struct {
 	blocks [][]byte
 	used   int // blocks that hold something
-	n      int // strings in it
 	held   int // bytes of all blocks
 }
 
@@ -32,7 +31,6 @@ func (a *arena) put(s []byte) {
 	}
 	b := append(a.blocks[a.used-1], byte(len(s)), byte(len(s)>>8))
 	a.blocks[a.used-1] = append(b, s...)
-	a.n++
 }
 
 // open begins another block, one that is there already if it is large enough.
