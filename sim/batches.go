@@ -75,18 +75,18 @@ func (w *World) worked(p *process, job protocol.JobKey) {
 		b.unworked--
 	}
 	if how := w.sc.Queue.Counted; how == model.CountedByRun || how == model.CountedByJob && !j.counted {
-		w.counts(p.seat, p.life, job, j, b)
+		w.counts(p.whom(), job, j, b)
 	}
 }
 
 // counts writes a counter for a life.
-func (w *World) counts(seat int32, life uint32, job protocol.JobKey, j *batchJob, b *batch) {
+func (w *World) counts(by whom, job protocol.JobKey, j *batchJob, b *batch) {
 	again := j.counted
 	j.counted = true
 	b.left--
 	b.early = b.early || b.left == 0 && b.unworked > 0
 	if w.observer != nil {
-		w.observer(Observation{At: w.now, Kind: SawCount, Seat: seat, Life: life, Count: Count{job, b.left, b.unworked, again}})
+		w.observer(Observation{At: w.now, Kind: SawCount, Seat: by.seat, Life: by.life, Count: Count{job, b.left, b.unworked, again}})
 	}
 }
 
@@ -128,7 +128,7 @@ func (w *World) onCount(e event) {
 	ack := w.answers.At(e.what).event
 	w.answers.Free(e.what)
 	if j, b := w.batches.of(ack.Job); j != nil && !j.counted {
-		w.counts(e.seat, e.life, ack.Job, j, b)
+		w.counts(e.whom, ack.Job, j, b)
 	}
 	w.sendAnswer([]model.Answer{{To: model.Member{Seat: e.seat, Nonce: uint64(e.life)}, Event: ack}})
 }

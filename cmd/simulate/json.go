@@ -133,10 +133,11 @@ func metricsObject(all []lab.Estimate, chances bool) object {
 			m = append(m, member{"censored", e.Censored})
 		}
 		s := styleOfMetric(e.Name, e.Unit)
-		if seen := math.Round(e.Mean * float64(e.Replications)); chances && s.per() != "" && s.occasions(all) > 0 && seen < lab.Few {
+		of := s.occasions(all)
+		if seen := math.Round(e.Mean * float64(e.Replications)); chances && s.per() != "" && of > 0 && seen < lab.Few {
 			// A bound has no meaning in its last digits, and they would not be the same on
 			// machines that fuse a multiplication and an addition.
-			lo, hi := lab.RareRate(seen, s.occasions(all), e.Variance, e.Mean)
+			lo, hi := lab.RareRate(seen, of, e.Variance, e.Mean)
 			m = append(m, member{s.per(), object{{"lo", number(significant(lo, 12))}, {"hi", number(significant(hi, 12))}}})
 		}
 		if e.TooFew {

@@ -62,8 +62,7 @@ func (v *survey) see(o *sim.Observation) {
 	if o.Seat > v.seats {
 		v.seats = o.Seat
 	}
-	switch {
-	case o.Kind == sim.SawUncounted, o.Kind == sim.SawCount && o.Count.Left == 0 && o.Count.Undone > 0:
+	if o.Kind == sim.SawUncounted || o.Kind == sim.SawCount && o.Count.Left == 0 && o.Count.Undone > 0 {
 		v.counts = append(v.counts, mishap{o.At, o.Count.Job, batchInWords(o)})
 	}
 	if o.Kind != sim.SawRecord {
