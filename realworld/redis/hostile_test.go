@@ -24,15 +24,16 @@ func TestAWorkerOutlivesAnEmptiedServer(t *testing.T) {
 	s := ownServer(t)
 	f := newFixture(t, on(s.URL()), quietly)
 	old := f.enqueue(2)
-	begun, release := make(chan struct{}), make(chan struct{})
+	begun, release := make(chan struct{}, 2), make(chan struct{})
 	c := newTally(3) // both old ones, and the other new one
 	stop := work(t, f, "q", func(ctx context.Context, job *worker.Job) error {
-		if string(job.Payload) == "payload 0" {
-			close(begun)
+		if strings.HasPrefix(string(job.Payload), "payload") { // no slot is free, so no claim is on its way to take a new job
+			begun <- struct{}{}
 			<-release
 		}
 		return c.handle(ctx, job)
 	}, func(o *worker.Options) { o.Slots, o.Park = 2, time.Second })
+	<-begun
 	<-begun
 	require.Equal(t, "OK", admin(t, s.URL())("FLUSHALL"))
 	added := f.add(Job{Payload: []byte("x")}, Job{Payload: []byte("y")})
