@@ -43,7 +43,7 @@ func (c *tally) all(t *testing.T) {
 	t.Helper()
 	select {
 	case <-c.done:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		t.Fatalf("%d of %d jobs were executed", len(c.ran), c.n)
