@@ -219,14 +219,14 @@ func (b *Broker) AddNumbers(ranks *protocol.Ranks) {
 	}
 }
 
-// EachWaiting calls f for every request that waits, in the order in which they do, with its
-// seat and whether it is of the newer of the two lives that are known of it.
-func (b *Broker) EachWaiting(f func(place, seat int, newer bool)) {
+// EachWaiting calls f for every request that waits, in the order in which they do, with whose
+// it is and whether that is the newer of the two lives that are known of its seat.
+func (b *Broker) EachWaiting(f func(place int, who Member, newer bool)) {
 	place := 0
 	for _, l := range b.members.waiters {
 		for i := l.head; i >= 0; i = b.members.row(i).next {
 			m := b.members.row(i)
-			f(place, int(m.Seat), b.members.life(m) == 1)
+			f(place, m.Member, b.members.life(m) == 1)
 			place++
 		}
 	}

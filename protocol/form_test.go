@@ -100,6 +100,33 @@ func TestInstantsThatAreNearTakeOneByte(t *testing.T) {
 	assert.Len(t, w.Buf, 3)
 }
 
+func TestTheRanksOfSomeNumbersInASetThatIsDense(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		dense := rapid.Uint64Range(0, 5).Draw(t, "dense")
+		large := rapid.SliceOfNDistinct(rapid.Uint64Range(1_000_000, 1_000_009), 0, 5, rapid.ID[uint64]).Draw(t, "large")
+		var set, some Numbers
+		want := uint64(0)
+		add := func(x uint64) {
+			set.Add(x)
+			if rapid.Bool().Draw(t, "some") {
+				some.Add(x)
+			}
+		}
+		for x := uint64(1); x <= dense; x++ {
+			add(x)
+		}
+		for _, x := range large {
+			add(x)
+		}
+		for _, x := range append(large, 1, 2, 3, 4, 5) {
+			if some.Has(x) {
+				want |= 1 << (set.Rank(x) - 1)
+			}
+		}
+		require.Equal(t, want, some.RanksIn(&set))
+	})
+}
+
 // Ranks are places among the numbers that are there; zero is nobody's number.
 func TestNumbersAreRankedByTheirOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -114,6 +141,9 @@ func TestNumbersAreRankedByTheirOrder(t *testing.T) {
 			require.Equal(t, uint64(k+1), s.Rank(x), "%d", x)
 		}
 		require.Zero(t, s.Rank(0))
+		for _, x := range append(some, 0, rapid.Uint64().Draw(t, "any"), rapid.Uint64Range(1, 80).Draw(t, "small")) {
+			require.Equal(t, x == 0 || slices.Contains(some, x), s.Has(x), "%d", x)
+		}
 		dense := true
 		for k, x := range sorted {
 			dense = dense && (x == uint64(k+1) || x >= 1000)

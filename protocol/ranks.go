@@ -111,6 +111,29 @@ func (s *Numbers) rankLarge(x uint64) uint64 {
 	return r
 }
 
+// RanksIn returns the ranks that the numbers of s have in a set that they are in and of which the
+// small ones are dense: a bit each, from rank 1 on. The last bit is that of all from 64 on.
+func (s *Numbers) RanksIn(all *Numbers) uint64 {
+	ranks := s.small >> 1
+	for _, x := range s.large[:s.n] {
+		ranks |= 1 << min(all.rankLarge(x)-1, 63)
+	}
+	return ranks
+}
+
+// Has reports whether x is in the set, or zero, which stands for none.
+func (s *Numbers) Has(x uint64) bool {
+	if x < smallNumbers {
+		return x == 0 || s.small>>x&1 != 0
+	}
+	for _, y := range s.large[:s.n] {
+		if y == x {
+			return true
+		}
+	}
+	return false
+}
+
 // Dense reports whether the numbers of the set below a limit are 1, 2, 3 and so on, so that
 // each is its own rank.
 func (s *Numbers) Dense(below uint64) bool {

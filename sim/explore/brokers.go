@@ -20,7 +20,7 @@ func (st *state) forgettable(m *message) bool {
 		return false
 	}
 	waits := false
-	st.broker.EachWaiting(func(int, int, bool) { waits = true })
+	st.broker.EachWaiting(func(int, model.Member, bool) { waits = true })
 	switch protocol.EffectKind(m.tag) {
 	case protocol.Claim, protocol.Withdraw, protocol.Renew, protocol.Save, protocol.Settle:
 		return !waits

@@ -36,6 +36,15 @@ type coder struct {
 	old      []byte
 	places   [maxWorkers][4]int
 	from, to int
+
+	// The same of the form that was written last, and in which bytes that is. It is alike if it is
+	// that of the state that was read but for what an action changed there, and ordered if that
+	// holds of the order of the workers, too.
+	child          [maxWorkers][4]int
+	workersIn      []byte
+	jobsEnd        int // of what is about jobs, after the head
+	waiting        int // where what is about waiting requests begins
+	alike, ordered bool
 }
 
 func (c *coder) init(e *engine) {
@@ -78,6 +87,7 @@ const headSize = budgets + 5
 // read last, if they still look the same.
 func (e *engine) write(st *state, same bool) []byte {
 	c := &e.coder
+	c.alike = same
 	if c.symmetry {
 		buf := c.form
 		c.form = c.workers[:0]
@@ -91,6 +101,7 @@ func (e *engine) write(st *state, same bool) []byte {
 			same = same && seat == i
 		}
 	}
+	c.ordered = same
 	kept := same && !st.answered
 	c.form = append(c.form[:0], st.used[:]...)
 	c.form = append(c.form, c.set(st.finished), c.set(st.failed), c.set(st.undone), c.set(st.ordered), bit(st.hurt, 1))
@@ -99,6 +110,7 @@ func (e *engine) write(st *state, same bool) []byte {
 	} else {
 		c.form = st.broker.AppendJobs(c.form, st.now, &c.ranks.Ranks)
 	}
+	c.jobsEnd = c.size()
 	for i := range st.workers {
 		if c.symmetry {
 			seat := c.order[i]
@@ -107,33 +119,44 @@ func (e *engine) write(st *state, same bool) []byte {
 			e.writeWorker(st, i, same)
 		}
 	}
+	c.waiting = c.size()
 	if kept {
 		c.keep(c.places[len(st.workers)-1][3], len(c.old))
 	} else {
 		c.form = st.broker.AppendWaiting(c.flush(), &c.ranks.Ranks)
 	}
-	return c.flush()
+	if c.workersIn = c.flush(); c.symmetry {
+		c.workersIn = c.workers
+	}
+	return c.form
 }
 
 // writeWorker writes what a form says about one worker, but for its seat.
 func (e *engine) writeWorker(st *state, i int, same bool) {
-	c, at := &e.coder, &e.coder.places[i]
+	c, at, is := &e.coder, &e.coder.places[i], &e.coder.child[i]
+	is[0] = c.size()
 	if same && !st.answered {
 		c.keep(at[0], at[1])
 	} else {
 		c.form = st.broker.AppendSeat(c.flush(), i, st.now, &c.ranks.Ranks)
 	}
+	is[1] = c.size()
 	if same && st.touched&(1<<i) == 0 {
 		c.keep(at[1], at[2])
 	} else {
 		c.form = e.appendProcess(c.flush(), st, i)
 	}
+	is[2] = c.size()
 	if same && st.wired&(1<<i) == 0 {
 		c.keep(at[2], at[3])
 	} else {
 		c.form = e.appendMessages(c.flush(), st, i, same)
 	}
+	is[3] = c.size()
 }
+
+// size is how long the form is by now, with what is to be copied.
+func (c *coder) size() int { return len(c.form) + c.to - c.from }
 
 // keep has a part of the form that was read last copied: what lies side by side at once.
 func (c *coder) keep(from, to int) {
@@ -315,8 +338,8 @@ func (e *engine) renameSeats(st *state) {
 		c.order[i] = i
 		c.others[i] = [3]byte{byte(e.ownedBy(st, i))}
 	}
-	st.broker.EachWaiting(func(place, seat int, newer bool) {
-		c.others[seat][1+int(bit(newer, 1))] = byte(place + 1)
+	st.broker.EachWaiting(func(place int, who model.Member, newer bool) {
+		c.others[who.Seat][1+int(bit(newer, 1))] = byte(place + 1)
 	})
 	for i := 1; i < n; i++ {
 		for k := i; k > 0 && c.compare(c.order[k-1], c.order[k]) > 0; k-- {
@@ -433,6 +456,7 @@ func (e *engine) decodeNext(st *state, buf []byte) {
 		} else {
 			at = len(buf) - len(e.readProcess(buf[at:], st, i))
 			st.touched |= 1 << i
+			e.parts.processes[i].known = false
 		}
 		is[2] = at
 		at = c.readMessages(buf, at, st, i)
@@ -441,8 +465,10 @@ func (e *engine) decodeNext(st *state, buf []byte) {
 	if st.answered || !bytes.Equal(buf[at:], c.old[waiting:]) {
 		st.broker.ReadWaiting(buf[at:])
 		st.answered = true
-		c.ranks.broker = atBroker{}
+		c.ranks.broker = brokerNumbers{}
+		e.parts.broker.known = false
 	}
+	e.parts.known = false
 	c.old = buf
 }
 

@@ -16,6 +16,9 @@ type engine struct {
 	fx        *protocol.Effects
 	out       model.Outbox
 	coder     coder
+	memo      memo
+	parts     parts
+	marker    marker
 	judges    bool      // see World.judges
 	seen      *coverage // nil unless somebody wants to know
 
@@ -29,6 +32,8 @@ func newEngine(w World) *engine {
 	e := &engine{world: w, slots: w.slots(), cfg: w.machine(), brokerCfg: w.broker(), judges: w.judges()}
 	e.fx = protocol.NewEffects(e.slots, 1)
 	e.coder.init(e)
+	e.marker.init(&e.coder.ranks)
+	e.memo.off = w.Failovers > 0 // a new token is then compared with all that anybody knows
 	return e
 }
 
@@ -107,6 +112,7 @@ func (e *engine) carryOut(st *state, i int, f *protocol.Effect) {
 		w.hands[f.Slot].shared = false
 	case protocol.CommitSegment:
 		w.hands[f.Slot].pending = false
+		st.asked = true
 		if row := st.broker.Job(f.Job); row.Cursor != f.Cursor && !st.astray() {
 			st.breaks(invariant.SavedBeforeCommit, "worker %d closed a segment of job %d, and the broker does not have its cursor", i, f.Job)
 		}
@@ -198,7 +204,7 @@ func (e *engine) handle(st *state, m message) {
 	}
 	newest := uint32(0)
 	if f.Kind == protocol.Settle {
-		st.broker.EachWaiting(func(_, seat int, _ bool) { newest = max(newest, st.workers[seat].member.Generation) })
+		st.broker.EachWaiting(func(_ int, who model.Member, _ bool) { newest = max(newest, who.Generation) })
 	}
 	var ends [maxJobs]protocol.Instant
 	if f.Kind == protocol.Renew {
@@ -223,9 +229,16 @@ func (e *engine) handle(st *state, m message) {
 	e.answerAll(st)
 }
 
+// hears reports whether a life goes on.
+func (st *state) hears(m model.Member) bool {
+	w := &st.workers[m.Seat]
+	return !w.dead && w.member.Nonce == m.Nonce
+}
+
 // answerAll puts the broker's answers on the wire. Those to a life that has ended are lost
 // with its connection.
 func (e *engine) answerAll(st *state) {
+	e.parts.calls++
 	if st.used[failovers] > 0 {
 		e.watchTokens(st)
 	}
@@ -241,7 +254,8 @@ func (e *engine) answerAll(st *state) {
 		m.kind, m.worker, m.due = toWorker, int8(a.To.Seat), st.now.Add(ticks(e.world.MessageLife))
 		m.tag, m.code, m.slot, m.seq, m.job, m.token = uint8(ev.Kind), ev.Code, ev.Slot, ev.Seq, ev.Job, ev.Token
 		m.at, m.span, m.cursor = ev.Sent.Add(ticks(e.world.Skew)), ev.Span, ev.Cursor
-		if w := &st.workers[m.worker]; !w.dead && w.member.Nonce == a.To.Nonce {
+		e.parts.said = append(e.parts.said, said{a.To, m})
+		if st.hears(a.To) {
 			st.wired |= 1 << m.worker
 			st.messages = append(st.messages, m)
 		}

@@ -24,7 +24,7 @@ func (e *engine) reduce(st, c *state, m *menu) []action {
 		return m.list
 	}
 	var busy uint8 // workers that somebody might send something
-	st.broker.EachWaiting(func(_, seat int, _ bool) { busy |= 1 << seat })
+	st.broker.EachWaiting(func(_ int, who model.Member, _ bool) { busy |= 1 << who.Seat })
 	for k := range st.messages {
 		if msg := &st.messages[k]; msg.kind != toWorker {
 			busy |= 1 << msg.worker

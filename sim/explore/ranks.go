@@ -12,15 +12,15 @@ type ranks struct {
 	tokens         [maxJobs + 1]protocol.Numbers
 	seqs           [maxWorkers]protocol.Numbers
 	lives          [maxWorkers]protocol.Numbers
-	broker         atBroker
+	broker         brokerNumbers
 }
 
 func (r *ranks) init() {
 	r.Ranks = protocol.Ranks{Jobs: r.jobs[:], Seats: r.seats[:], Tokens: r.tokens[:], Seqs: r.seqs[:], Lives: r.lives[:]}
 }
 
-// atBroker are the numbers of a broker as it was read, all of them small.
-type atBroker struct {
+// brokerNumbers are the numbers of a broker as it was read, all of them small.
+type brokerNumbers struct {
 	known  bool
 	tokens [maxJobs + 1]uint64
 	seqs   [maxWorkers]uint64
@@ -68,7 +68,7 @@ func (r *ranks) collect(e *engine, st *state, asRead bool) {
 func (r *ranks) collectBroker(e *engine, st *state, asRead bool) {
 	read := &r.broker
 	if !asRead {
-		read = &atBroker{}
+		read = &brokerNumbers{}
 	}
 	for j := 1; j <= e.world.Jobs; j++ {
 		r.tokens[j].Reset(read.tokens[j])

@@ -396,14 +396,20 @@ func (l *lane) expandOne(depth int, id uint32, rests bool) {
 		acts = e.reduce(st, c, &l.menu)
 	}
 	for k, a := range acts {
-		e.restore(st, c)
-		e.apply(c, a)
 		l.transitions++
-		if c.broken.Invariant != "" {
-			l.find(finding{broken: c.broken, depth: depth + 1, state: id, act: a.code(), acted: true})
-		} else {
-			l.offer(e.encodeChild(c), id, a.code(), k == 0 && prompt && !rests)
+		s := e.siteOf(st, a)
+		form := e.recall(st, &s)
+		if form == nil {
+			e.restore(st, c)
+			e.apply(c, a)
+			if c.broken.Invariant != "" {
+				l.find(finding{broken: c.broken, depth: depth + 1, state: id, act: a.code(), acted: true})
+				continue
+			}
+			form = e.encodeChild(c)
+			e.remember(st, c, &s)
 		}
+		l.offer(form, id, a.code(), k == 0 && prompt && !rests)
 	}
 }
 

@@ -147,11 +147,12 @@ type state struct {
 	touched  uint8  // workers whose process it changed, or reading
 	wired    uint8  // workers whose messages it changed
 	answered bool   // it changed the broker
+	asked    bool   // what it did to a worker depends on what the broker knows
 }
 
 // clean forgets what an action changed.
 func (st *state) clean() {
-	st.broken, st.touched, st.wired, st.answered = Broken{}, 0, 0, false
+	st.broken, st.touched, st.wired, st.answered, st.asked = Broken{}, 0, 0, false, false
 }
 
 // differs notes that st, which was a copy of from, is not in what reading has changed there.
@@ -191,6 +192,7 @@ func (e *engine) restore(st, c *state) {
 	if c.wired != 0 {
 		c.messages = append(c.messages[:0], st.messages...)
 	}
+	e.parts.said, e.parts.calls = e.parts.said[:0], 0
 	c.used, c.finished, c.failed, c.undone, c.ordered, c.hurt = st.used, st.finished, st.failed, st.undone, st.ordered, st.hurt
 	c.clean()
 }

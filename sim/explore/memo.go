@@ -1,0 +1,96 @@
+package explore
+
+import "encoding/binary"
+
+// What an action does depends on a part of the state only: on one worker and its messages, or on the
+// broker and the message that it takes. Such parts come again, beside others. So a lane remembers
+// for a while what came of them, as bytes of forms, and where it comes upon the same parts again it
+// puts the form of the next state together without making that state (recall.go).
+//
+// What is remembered was made by the machine and the broker, from these very bytes. It was an action
+// that broke nothing, that looked at and touched nothing else, and after which every number still
+// had its rank (remember.go). A test compares all of it with what is made anew.
+
+// memo is what a lane remembers: records, each after its key, in a ring. The oldest are written over.
+type memo struct {
+	off          bool
+	ring         []byte
+	at           uint32   // where the next record goes
+	places       []uint64 // by key: where its record begins, and how long it is
+	tried, found int
+}
+
+// A ring grows so far while a search does; small ones fit into a cache, and touch little memory.
+const (
+	leastRing = 1 << 16
+	mostRing  = 1 << 22
+	perPlace  = 128 // bytes of the ring
+)
+
+// print is a digest of some parts of a form.
+type print struct{ a, b uint64 }
+
+func printOf(part []byte) print {
+	a, b := digest(part)
+	return print{a, b}
+}
+
+// with is a digest of what p is of, something else, and a number.
+func (p print) with(q print, n uint64) print {
+	const s1, s2, s3, s4 = 0x2d358dccaa6c78a5, 0x8bb84b93962eacc9, 0x4b33a62ed433d4a3, 0x4d5a2da51de1aa47
+	return print{mix(p.a^s1, q.a^n^s2) ^ q.b, mix(p.b^s3, q.b^n^s4) ^ p.a}
+}
+
+const keySize = 16
+
+// get returns the record with a key, if it is still there.
+func (m *memo) get(key print) []byte {
+	if len(m.places) == 0 {
+		return nil
+	}
+	p := m.places[key.a%uint64(len(m.places))]
+	at, n := uint32(p), uint32(p>>32)
+	if n == 0 {
+		return nil
+	}
+	r := m.ring[at : at+n]
+	if binary.LittleEndian.Uint64(r) != key.a || binary.LittleEndian.Uint64(r[8:]) != key.b {
+		return nil
+	}
+	return r[keySize:]
+}
+
+// begin begins a record, which put ends.
+func (m *memo) begin(key print) []byte {
+	const most = 1 << 10 // bytes; what is longer is not remembered
+	if int(m.at)+most > len(m.ring) {
+		if len(m.ring) < mostRing {
+			n := max(leastRing, min(len(m.ring)*4, mostRing))
+			m.ring, m.places = make([]byte, n), make([]uint64, n/perPlace)
+		}
+		m.at = 0
+	}
+	b := m.ring[m.at : m.at : m.at+most]
+	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, key.a), key.b)
+}
+
+func (m *memo) put(record []byte) {
+	if int(m.at)+len(record) > len(m.ring) || &record[0] != &m.ring[m.at] {
+		return // it was too long, and is somewhere else
+	}
+	key := binary.LittleEndian.Uint64(record)
+	m.places[key%uint64(len(m.places))] = uint64(m.at) | uint64(len(record))<<32
+	m.at += uint32(len(record))
+}
+
+// tell counts how often something was remembered, and stops where it seldom is: to remember costs
+// a tenth of what it may save.
+func (m *memo) tell(remembered bool) {
+	if remembered {
+		m.found++
+	}
+	if m.tried++; m.tried == 1<<12 {
+		m.off = m.found < m.tried/4
+		m.tried, m.found = 0, 0
+	}
+}

@@ -1,0 +1,122 @@
+package explore
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/quiesce/quiesce/internal/deviation"
+	"github.com/quiesce/quiesce/protocol"
+)
+
+// recalls follows a world for a while, as a search does, and compares every state that is put
+// together of what is remembered with the one that is made. It returns how many those are.
+func recalls(t *testing.T, w World, symmetry bool, most int) (n int) {
+	l := newLane(newSearch(w, Options{Symmetry: symmetry}))
+	e, at, c, off := l.engine, l.at, l.scratch, l.engine.memo.off
+	forms := [][]byte{slices.Clone(e.encode(e.initial()))}
+	known := map[string]bool{string(forms[0]): true}
+	for k := 0; k < min(len(forms), most); k++ {
+		e.decodeNext(at, forms[k])
+		c.differs(at)
+		e.actions(at, &l.menu)
+		for _, a := range l.menu.list {
+			s := e.siteOf(at, a)
+			recalled := string(e.recall(at, &s))
+			e.restore(at, c)
+			e.apply(c, a)
+			made := ""
+			if c.broken.Invariant == "" {
+				made = string(e.encodeChild(c))
+			}
+			if recalled != "" {
+				n++
+				require.Equal(t, made, recalled, "%s: %v", w.Name, a)
+			} else if made != "" {
+				e.remember(at, c, &s)
+			}
+			if made != "" && !known[made] {
+				known[made] = true
+				forms = append(forms, []byte(made))
+			}
+		}
+		e.memo.off = off // however seldom something is
+	}
+	return n
+}
+
+func TestWhatIsRememberedIsWhatWouldBeMade(t *testing.T) {
+	for _, w := range Worlds() {
+		for _, symmetry := range []bool{false, true} {
+			n := recalls(t, w, symmetry, 10_000)
+			assert.Equal(t, n > 0, w.Failovers == 0, "%s: %d were remembered", w.Name, n)
+		}
+	}
+}
+
+// So it is of a machine or a broker that is wrong, of which more is looked at.
+func TestWhatIsRememberedOfADeviationIsWhatWouldBeMade(t *testing.T) {
+	for _, id := range deviation.All() {
+		w := named(t, RefutationOf(id).World)
+		w.Deviations = deviation.Of(id)
+		recalls(t, w, false, 5_000)
+	}
+}
+
+// What a step finds right or wrong by a look at the broker may be the other way round beside another
+// broker, so it is not remembered.
+func TestAStepForWhichTheBrokerIsLookedAtIsNotRemembered(t *testing.T) {
+	looked := map[protocol.EffectKind]int{}
+	for _, name := range []string{"stop-and-loss", "progress"} {
+		w := named(t, name)
+		walk(t, w, false, 5_000, func(e *engine, form []byte, st *state, acts []action) {
+			c := e.empty()
+			for _, a := range acts {
+				s := e.siteOf(st, a)
+				e.copyAll(st, c)
+				e.fx.Reset()
+				e.apply(c, a)
+				effects := slices.Clone(e.fx.All()) // of the last step
+				e.encodeChild(c)
+				e.remember(st, c, &s)
+				for _, f := range effects {
+					if f.Kind == protocol.CommitSegment || f.Kind == protocol.Line && f.Outcome == protocol.WasFinished {
+						looked[f.Kind]++
+						require.Nil(t, e.memo.get(s.key), "%s: %v", name, a)
+					}
+				}
+			}
+		})
+	}
+	assert.Len(t, looked, 2)
+}
+
+func TestAMemoWritesOverTheOldest(t *testing.T) {
+	var m memo
+	key := func(i int) print { return print{uint64(i), uint64(i) + 7} }
+	write := func(i int) { m.put(append(m.begin(key(i)), byte(i), byte(i>>8), byte(i>>16))) }
+	first := 3 * mostRing / (keySize + 3)
+	for i := range first {
+		write(i)
+		require.Equal(t, []byte{byte(i), byte(i >> 8), byte(i >> 16)}, m.get(key(i)))
+		require.Nil(t, m.get(print{uint64(i), uint64(i)}), "that is another key")
+		require.Nil(t, m.get(print{uint64(i + len(m.places)), uint64(i) + 7}), "so is that")
+	}
+	assert.Len(t, m.ring, mostRing)
+	kept := 0
+	for i := range first {
+		if r := m.get(key(i)); r != nil {
+			kept++
+			require.Equal(t, []byte{byte(i), byte(i >> 8), byte(i >> 16)}, r)
+		}
+	}
+	assert.Greater(t, kept, len(m.places)/2)
+
+	long := make([]byte, 2000)
+	m.put(append(m.begin(key(first)), long...))
+	assert.Nil(t, m.get(key(first)), "what is too long is not kept")
+	write(1)
+	assert.NotNil(t, m.get(key(1)))
+}
