@@ -62,14 +62,12 @@ const nobody = ^uint32(0)
 
 // shard is one part of what was seen.
 type shard struct {
-	seen     table
-	parents  column[uint32]
-	actions  column[uint16]
-	prompt   column[uint32] // successor under the schedule without faults
-	levels   []uint32       // members at the end of every level
-	frontier arena
-	next     arena
-	links    []link // found in this batch
+	seen    table
+	parents column[uint32]
+	actions column[uint16]
+	prompt  column[uint32] // successor under the schedule without faults
+	next    uint32         // to expand, of those that wait for it in the order of their numbers
+	links   []link         // found in this batch
 }
 
 // link says that to is what the schedule without faults makes of from.
@@ -87,11 +85,18 @@ type search struct {
 	opts   Options
 	shards [shards]shard
 	lanes  []*lane
-	order  []uint8 // in which shard each state of the frontier is, as they were found
-	coming []uint8 // the same of the next frontier
+	level  frontier // that is expanded
+	coming frontier // that comes next
+	pool   pool     // of both
 	report Report
 	found  finding
 	edges  *graph
+}
+
+// frontier is a level of states, in the order in which they were found.
+type frontier struct {
+	forms arena
+	in    []uint8 // in which shard each is
 }
 
 // finding is the best counter-example so far: the shortest, and of those the first.
@@ -141,6 +146,7 @@ func newSearch(w World, opts Options) *search {
 	// Whose turn it is in turn cannot be told of states in which workers have changed names.
 	opts.Symmetry = opts.Symmetry && !opts.Edges
 	s := &search{world: w, opts: opts, report: Report{World: w.Name}}
+	s.level.forms.pool, s.coming.forms.pool = &s.pool, &s.pool
 	for range opts.Lanes {
 		s.lanes = append(s.lanes, newLane(s))
 	}
@@ -162,7 +168,7 @@ func (s *search) run() {
 	s.turn()
 	for depth := 0; ; depth++ {
 		s.report.Depth = depth
-		if s.level(depth); s.found.broken.Invariant != "" {
+		if s.expand(depth); s.found.broken.Invariant != "" {
 			s.report.Broken = s.found.broken
 			s.report.Depth = s.found.depth
 			s.report.Story = s.story(s.found)
@@ -180,60 +186,53 @@ func (s *search) run() {
 
 // turn makes the states found last the ones to expand, and returns how many there are.
 func (s *search) turn() int {
-	for k := range s.shards {
-		sh := &s.shards[k]
-		sh.frontier, sh.next = sh.next, sh.frontier
-		sh.next.empty(sh.frontier.held) // a level is about as wide as the one before
-		sh.levels = append(sh.levels, sh.seen.n)
-	}
-	s.order, s.coming = s.coming, s.order[:0]
+	s.level, s.coming = s.coming, s.level
+	s.coming.forms.blocks, s.coming.in = s.coming.forms.blocks[:0], s.coming.in[:0]
 	for _, l := range s.lanes {
 		l.engine.forget() // where the states of the last level were others will be
 	}
-	return len(s.order)
+	return len(s.level.in)
 }
 
-// level expands every state of the frontier, in the order in which they were found: what came
+// expand expands every state of the frontier, in the order in which they were found: what came
 // of one state has much in common, and two steps that commute are soon tried in the other order.
-func (s *search) level(depth int) {
-	entries := make([]entry, 0, batch)
-	var cursors [shards]cursor
-	for k := range cursors {
-		cursors[k] = cursor{arena: &s.shards[k].frontier, id: s.shards[k].firstOf(depth)}
-	}
-	for _, k := range s.order {
-		c := &cursors[k]
-		id, form := c.next()
-		entries = append(entries, entry{id<<shardBits | uint32(k), form})
-		if len(entries) == batch {
+func (s *search) expand(depth int) {
+	size := min(len(s.level.in)/8+1, batch) // in a narrow one memory is to come back, too
+	entries := make([]entry, 0, size)
+	forms := cursor{arena: &s.level.forms}
+	begins := 0 // the batch, in which block
+	for _, k := range s.level.in {
+		sh := &s.shards[k]
+		entries = append(entries, entry{sh.next<<shardBits | uint32(k), forms.next()})
+		sh.next++
+		if len(entries) == size {
 			if s.batch(depth, entries); s.report.Bound != "" {
 				return
 			}
 			entries = entries[:0]
+			forms.give(begins) // of this batch a lane still has what it read last
+			begins = forms.block
 		}
 	}
 	s.batch(depth, entries)
 	s.account()
+	forms.give(len(forms.blocks))
 }
 
-// gather notes in which order new states were found.
+// gather puts new states into the next frontier, in the order in which they were found.
 func (s *search) gather() {
 	for _, l := range s.lanes {
-		for _, k := range l.fresh {
-			if k > 0 {
-				s.coming = append(s.coming, k-1)
+		for _, f := range l.fresh {
+			if f == 0 {
+				continue
 			}
+			k := (f - 1) & (shards - 1)
+			o, _ := readOffer(l.outgoing[k][(f-1)>>shardBits:])
+			s.coming.forms.put(o.form)
+			s.coming.in = append(s.coming.in, uint8(k))
 		}
 		l.fresh = l.fresh[:0]
 	}
-}
-
-// firstOf returns the number of the first state of a level.
-func (sh *shard) firstOf(depth int) uint32 {
-	if depth == 0 {
-		return 0
-	}
-	return sh.levels[depth-1]
 }
 
 // entry is a state to expand.
@@ -287,12 +286,13 @@ func (s *search) batch(depth int, entries []entry) {
 // insert takes what the lanes found for one shard.
 func (s *search) insert(k int) {
 	for _, l := range s.lanes {
-		for in := l.outgoing[k]; len(in) > 0; {
-			var o offer
-			o, in = readOffer(in)
+		all := l.outgoing[k]
+		for in := all; len(in) > 0; {
+			o, rest := readOffer(in)
 			if s.take(k, &o) {
-				l.fresh[o.place] = uint8(k + 1)
+				l.fresh[o.place] = 1 + (uint32(len(all)-len(in))<<shardBits | uint32(k))
 			}
+			in = rest
 		}
 	}
 }
@@ -306,7 +306,6 @@ func (s *search) take(k int, o *offer) (fresh bool) {
 		sh.parents.push(o.parent)
 		sh.actions.push(o.act)
 		sh.prompt.push(notKnown)
-		sh.next.put(o.form)
 	}
 	if o.prompt {
 		sh.links = append(sh.links, link{o.parent, full})
@@ -319,10 +318,10 @@ func (s *search) take(k int, o *offer) (fresh bool) {
 
 // account notes how much memory the states take.
 func (s *search) account() {
-	n := cap(s.order) + cap(s.coming)
+	n := s.pool.held + cap(s.level.in) + cap(s.coming.in)
 	for k := range s.shards {
 		sh := &s.shards[k]
-		n += sh.seen.size() + 4*sh.parents.size() + 2*sh.actions.size() + 4*sh.prompt.size() + sh.frontier.held + sh.next.held
+		n += sh.seen.size() + 4*sh.parents.size() + 2*sh.actions.size() + 4*sh.prompt.size()
 	}
 	s.report.Bytes = max(s.report.Bytes, n)
 }
@@ -334,7 +333,7 @@ type lane struct {
 	at, scratch *state // the state being expanded, and one after an action
 	menu        menu
 	outgoing    [shards][]byte
-	fresh       []uint8 // of what was offered in this batch: nothing, or the shard that took it, from 1 on
+	fresh       []uint32 // of what was offered in this batch: nothing, or from 1 on in which shard and where in outgoing what is new is
 	transitions int
 	found       finding
 	recent      [recents]digested
@@ -360,6 +359,9 @@ func newLane(s *search) *lane {
 // expand looks at states and offers what can come next.
 func (l *lane) expand(depth int, entries []entry) {
 	e := l.engine
+	if len(entries) == 0 {
+		e.forget() // what was read last will be written over
+	}
 	for _, en := range entries {
 		st := l.at
 		e.decodeNext(st, en.form)
@@ -473,12 +475,9 @@ func (s *search) parentOf(id uint32) (uint32, uint16) {
 }
 
 // depthOf returns the level on which a state was found.
-func (s *search) depthOf(id uint32) int {
-	sh := &s.shards[id&(shards-1)]
-	for d, n := range sh.levels {
-		if id>>shardBits < n {
-			return d
-		}
+func (s *search) depthOf(id uint32) (depth int) {
+	for id, _ = s.parentOf(id); id != nobody; id, _ = s.parentOf(id) {
+		depth++
 	}
-	return len(sh.levels)
+	return depth
 }

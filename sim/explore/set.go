@@ -12,75 +12,72 @@ import (
 // step is by how many to grow what holds n.
 func step(n, least, most int) int { return min(max(n/8, least), most) }
 
-// arena is a queue of byte strings in blocks.
+// arena is a queue of byte strings in blocks, which it has of a pool.
 type arena struct {
+	*pool
 	blocks [][]byte
-	used   int // blocks that hold something
-	held   int // bytes of all blocks
 }
 
-const (
-	leastArena = 176
-	mostArena  = 1 << 18
-)
+// pool has the blocks that no arena needs.
+type pool struct {
+	free [][]byte
+	held int // bytes of all blocks, free or not
+}
+
+const mostBlock = 1 << 18
 
 // put appends a string.
 func (a *arena) put(s []byte) {
-	if need := len(s) + 2; a.used == 0 || len(a.blocks[a.used-1])+need > cap(a.blocks[a.used-1]) {
-		a.open(need)
+	last := len(a.blocks) - 1
+	if need := len(s) + 2; last < 0 || len(a.blocks[last])+need > cap(a.blocks[last]) {
+		a.blocks = append(a.blocks, a.take(need))
+		last++
 	}
-	b := append(a.blocks[a.used-1], byte(len(s)), byte(len(s)>>8))
-	a.blocks[a.used-1] = append(b, s...)
+	b := append(a.blocks[last], byte(len(s)), byte(len(s)>>8))
+	a.blocks[last] = append(b, s...)
 }
 
-// open begins another block, one that is there already if it is large enough.
-func (a *arena) open(need int) {
-	if a.used == len(a.blocks) || cap(a.blocks[a.used]) < need {
-		b := make([]byte, 0, max(step(a.held, leastArena, mostArena), need))
-		a.held += cap(b)
-		a.blocks = append(a.blocks, b)
-		last := len(a.blocks) - 1
-		a.blocks[a.used], a.blocks[last] = a.blocks[last], a.blocks[a.used]
+// take returns an empty block with room for need bytes. A new one has room for a few strings, and
+// adds little to what there is.
+func (p *pool) take(need int) []byte {
+	if n := len(p.free); n > 0 && cap(p.free[n-1]) >= need {
+		b := p.free[n-1]
+		p.free = p.free[:n-1]
+		return b
 	}
-	a.used++
-}
-
-// empty forgets the strings and keeps memory for as many bytes.
-func (a *arena) empty(bytes int) {
-	kept, held := a.blocks[:0], 0
-	for _, b := range a.blocks {
-		if held < bytes {
-			kept = append(kept, b[:0])
-			held += cap(b)
-		}
-	}
-	clear(a.blocks[len(kept):])
-	*a = arena{blocks: kept, held: held}
+	b := make([]byte, 0, max(min(p.held/16, mostBlock), 4*need))
+	p.held += cap(b)
+	return b
 }
 
 // cursor walks through the states of an arena.
 type cursor struct {
 	*arena
 	block, at int
-	id        uint32 // of the next one
+	given     int // blocks that went back to the pool
 }
 
-// next returns the state that comes next, and its number. There is one. It has the one after it
-// fetched: what is expanded was written a level ago, and has left the caches since.
-func (c *cursor) next() (id uint32, form []byte) {
+// next returns the state that comes next. There is one. It has the one after it fetched: what is
+// expanded was written a level ago, and has left the caches since.
+func (c *cursor) next() (form []byte) {
 	for c.at == len(c.blocks[c.block]) {
 		c.block++
 		c.at = 0
 	}
 	b := c.blocks[c.block][c.at:]
 	n := 2 + (int(b[0]) | int(b[1])<<8)
-	id = c.id
 	c.at += n
-	c.id++
 	if after := min(n, len(b)-n); after > 0 { // it is about as long
 		prefetch.First(&b[n], uintptr(after))
 	}
-	return id, b[2:n]
+	return b[2:n]
+}
+
+// give gives blocks back to the pool, those before one.
+func (c *cursor) give(block int) {
+	for ; c.given < block; c.given++ {
+		c.free = append(c.free, c.blocks[c.given][:0])
+	}
 }
 
 // table is a set of states by their digests, with open addressing. It numbers its members.
@@ -134,7 +131,7 @@ func (t *table) foresee(a uint64) {
 
 func (t *table) grow() {
 	old := t.places
-	t.places = make([]known, max(8, len(old)+len(old)/4))
+	t.places = make([]known, len(old)+max(1, len(old)/4))
 	for _, p := range old {
 		if p.id == 0 {
 			continue
@@ -168,7 +165,7 @@ func (c *column[T]) push(x T) {
 	}
 	b := c.blocks[k]
 	if len(b) == cap(b) {
-		grown := make([]T, len(b), min(len(b)+step(c.n, 4, perBlock), perBlock))
+		grown := make([]T, len(b), min(len(b)+step(c.n, 1, perBlock), perBlock))
 		copy(grown, b)
 		b = grown
 	}
