@@ -65,7 +65,7 @@ func (c *coder) stamped(m *message) bool {
 func (e *engine) encode(st *state) []byte {
 	e.coder.ranks.collect(e, st, false)
 	e.renameJobs(st)
-	return e.write(st, false)
+	return e.write(st, 0)
 }
 
 // encodeChild is encode for a state that came of the one that was read last. Most of it has
@@ -73,21 +73,21 @@ func (e *engine) encode(st *state) []byte {
 func (e *engine) encodeChild(st *state) []byte {
 	r := &e.coder.ranks
 	r.collect(e, st, !st.answered)
-	same := st.now == base && r.settled(e)
-	if e.renameJobs(st) {
-		same = false
+	if e.renameJobs(st) || st.now != base {
+		return e.write(st, 0)
 	}
-	return e.write(st, same)
+	return e.write(st, r.settled(e))
 }
 
 // headSize is how long the part of a form is that is about the world as a whole.
 const headSize = budgets + 5
 
 // write writes a state down. Parts that no action touched are copied from the form that was
-// read last, if they still look the same.
-func (e *engine) write(st *state, same bool) []byte {
+// read last, if they still look the same: those about some workers, as bits.
+func (e *engine) write(st *state, same uint8) []byte {
 	c := &e.coder
-	c.alike = same
+	c.alike = same == 1<<len(st.workers)-1
+	c.ordered = c.alike
 	if c.symmetry {
 		buf := c.form
 		c.form = c.workers[:0]
@@ -98,11 +98,10 @@ func (e *engine) write(st *state, same bool) []byte {
 		c.workers, c.form = c.form, buf
 		e.renameSeats(st)
 		for i, seat := range c.order[:len(st.workers)] {
-			same = same && seat == i
+			c.ordered = c.ordered && seat == i
 		}
 	}
-	c.ordered = same
-	kept := same && !st.answered
+	kept := c.ordered && !st.answered
 	c.form = append(c.form[:0], st.used[:]...)
 	c.form = append(c.form, c.set(st.finished), c.set(st.failed), c.set(st.undone), c.set(st.ordered), bit(st.hurt, 1))
 	if kept {
@@ -132,8 +131,9 @@ func (e *engine) write(st *state, same bool) []byte {
 }
 
 // writeWorker writes what a form says about one worker, but for its seat.
-func (e *engine) writeWorker(st *state, i int, same bool) {
+func (e *engine) writeWorker(st *state, i int, settled uint8) {
 	c, at, is := &e.coder, &e.coder.places[i], &e.coder.child[i]
+	same := settled&(1<<i) != 0
 	is[0] = c.size()
 	if same && !st.answered {
 		c.keep(at[0], at[1])

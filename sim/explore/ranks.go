@@ -90,20 +90,20 @@ func (r *ranks) collectBroker(e *engine, st *state, asRead bool) {
 	}
 }
 
-// settled reports whether every number that was there when the state was read still has its
-// rank: none has gone, and those that came are greater.
-func (r *ranks) settled(e *engine) bool {
+// settled returns the workers, as bits, about whom every number that was there when the state was
+// read still has its rank: none has gone, and those that came are greater.
+func (r *ranks) settled(e *engine) (workers uint8) {
 	for j := 1; j <= e.world.Jobs; j++ {
 		if !r.tokens[j].Dense(clocked) {
-			return false
+			return 0
 		}
 	}
 	for i := range e.world.Workers {
-		if !r.seqs[i].Dense(clocked) || !r.lives[i].Dense(clocked) {
-			return false
+		if r.seqs[i].Dense(clocked) && r.lives[i].Dense(clocked) {
+			workers |= 1 << i
 		}
 	}
-	return true
+	return workers
 }
 
 // clocked is less than any token given at base or later.
