@@ -53,6 +53,10 @@ func measureCores(events int64, best int) (cores, error) {
 // replicate runs a number of replications at once, each of some worlds one after the other,
 // all of the same seeds so that each has as much to do.
 func replicate(at, times int) (wall, cpu time.Duration, err error) {
+	sc, err := fleet(coreWorkers, coreSlots, coreSimulated)
+	if err != nil {
+		return 0, 0, err
+	}
 	runtime.GC()
 	began, used := time.Now(), cpuTime()
 	errs := make([]error, at)
@@ -60,7 +64,7 @@ func replicate(at, times int) (wall, cpu time.Duration, err error) {
 	for i := range at {
 		all.Go(func() {
 			for seed := range times {
-				w, err := newWorld(coreWorkers, coreSlots, coreSimulated, uint64(seed+1))
+				w, err := newWorld(sc, uint64(seed+1))
 				if err == nil {
 					_, err = w.Run(nil)
 				}

@@ -33,6 +33,7 @@ func TestASmallRunMeasuresEverything(t *testing.T) {
 	for _, x := range r.Rows[:4] {
 		if x.What == "world" {
 			assert.Greater(t, x.Jobs, int64(50))
+			assert.Positive(t, x.BytesAtRest)
 			assert.Positive(t, x.BytesPerWorker)
 		}
 	}

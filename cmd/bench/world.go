@@ -49,11 +49,7 @@ func fleet(workers, slots int, simulated time.Duration) (*model.Scenario, error)
 	}, nil
 }
 
-func newWorld(workers, slots int, simulated time.Duration, seed uint64) (*sim.World, error) {
-	sc, err := fleet(workers, slots, simulated)
-	if err != nil {
-		return nil, err
-	}
+func newWorld(sc *model.Scenario, seed uint64) (*sim.World, error) {
 	preset, err := model.PresetNamed("hybrid")
 	if err != nil {
 		return nil, err
@@ -64,11 +60,18 @@ func newWorld(workers, slots int, simulated time.Duration, seed uint64) (*sim.Wo
 // measureWorlds runs worlds of one size, one after the other, until enough has happened.
 func measureWorlds(workers, slots int, simulated time.Duration, events int64) (row, error) {
 	r := row{What: "world", Workers: workers, Slots: slots, Simulated: simulated.String()}
+	sc, err := fleet(workers, slots, simulated)
+	if err != nil {
+		return row{}, err
+	}
+	if r.BytesAtRest, err = atRest(workers, slots); err != nil {
+		return row{}, err
+	}
 	var cpu time.Duration
 	var mallocs uint64
 	for seed := uint64(1); r.Events < events; seed++ {
 		before := heap()
-		w, err := newWorld(workers, slots, simulated, seed)
+		w, err := newWorld(sc, seed)
 		if err != nil {
 			return row{}, err
 		}
@@ -88,6 +91,31 @@ func measureWorlds(workers, slots int, simulated time.Duration, events int64) (r
 	}
 	r.rate(cpu, mallocs)
 	return r, nil
+}
+
+// atRest returns the bytes that a worker takes of a fleet that has booted and waits for its first
+// job: its seat, its process, and what the broker knows of it.
+func atRest(workers, slots int) (float64, error) {
+	const booted = time.Minute
+	sc, err := fleet(workers, slots, booted)
+	if err != nil {
+		return 0, err
+	}
+	if sc.Jobs[0].Arrivals, err = dist.Constant(2 * int64(booted)); err != nil {
+		return 0, err
+	}
+	sc.Deploys = model.Deploys{}
+	before := heap()
+	w, err := newWorld(sc, 1)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := w.Run(nil); err != nil {
+		return 0, err
+	}
+	held := heap() - before
+	runtime.KeepAlive(w)
+	return float64(held) / float64(workers), nil
 }
 
 func memory() (m runtime.MemStats) {
