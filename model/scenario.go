@@ -80,6 +80,14 @@ type Queue struct {
 	Habits
 }
 
+// Timing is what a queue tells its workers' machines; what is zero has the protocol's defaults.
+func (q *Queue) Timing() protocol.Config {
+	return protocol.Config{
+		Lease: q.Lease, Heartbeat: q.Heartbeat, Margin: q.Margin, DriftPPM: q.DriftPPM,
+		Park: q.Park, Poll: protocol.Backoff{Min: q.Poll, Max: q.Poll},
+	}
+}
+
 // Habits are what some real brokers do and ours does not; the zero value is ours.
 type Habits struct {
 	ExpiryFails     bool              // an expired lease is a failure of the job: it waits for its backoff and spends one of MaxFailures

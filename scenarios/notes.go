@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
@@ -15,6 +16,8 @@ func Notes(s *model.Scenario) []string {
 	}
 	if q := &s.Queue; q.Service >= protocol.DefaultReply {
 		notes = append(notes, fmt.Sprintf("queue.service %v: a worker waits %v for an answer, so every renewal and every settling is taken for lost and sent again", q.Service, protocol.DefaultReply))
+	} else if text := overbusy(s); text != "" {
+		notes = append(notes, text)
 	}
 	if text := lostOnTheWay(s); text != "" {
 		notes = append(notes, text)
@@ -28,6 +31,46 @@ func Notes(s *model.Scenario) []string {
 	return notes
 }
 
+// overbusy says that the calls of the fleet keep the broker busy for longer than there is time: a
+// claim and a settling for each job, its renewals, and what those ask in vain who have a slot free,
+// whom long polls keep waiting and whose polls are jittered by up to a half.
+func overbusy(s *model.Scenario) string {
+	q := &s.Queue
+	if q.Service == 0 || s.Trace != nil {
+		return ""
+	}
+	c := q.Timing().WithDefaults()
+	var calls, working float64 // a second; slots
+	for i := range s.Jobs {
+		j := &s.Jobs[i]
+		if j.Arrivals == nil || j.Work == nil {
+			continue
+		}
+		rate := float64(protocol.Second) / j.Arrivals.Moments().Mean
+		work := j.Work.Moments().Mean
+		working += rate * work / float64(protocol.Second)
+		calls += 2 * rate
+		calls += rate * work / float64(c.Heartbeat) // of the long ones more, of the short ones none
+	}
+	workers, slots := float64(s.Fleet.Workers), float64(s.Fleet.Slots)
+	asking := workers * (1 - math.Pow(min(working/(workers*slots), 1), slots))
+	every := float64(c.Park)
+	if q.Park == model.NoLongPoll {
+		every = 0.75 * float64(c.Poll.Max)
+	}
+	asks := asking * float64(protocol.Second) / every
+	calls += asks
+	busy := calls * float64(q.Service) / float64(protocol.Second)
+	if busy < 1 {
+		return ""
+	}
+	text := fmt.Sprintf("queue.service %v: about %.0f calls a second keep the broker busy for %.2f of the time there is, so answers come late or never", q.Service, calls, busy)
+	if asks > calls/2 {
+		text += fmt.Sprintf("; %.0f of them ask for jobs in vain: lengthen poll, or have them wait at the broker (long_poll)", asks)
+	}
+	return text
+}
+
 // lostOnTheWay says that the network is too slow for the lease. A claim counts from the request
 // for it, so an answer has what is left of the trust in it after the first heartbeat.
 func lostOnTheWay(s *model.Scenario) string {
@@ -35,7 +78,7 @@ func lostOnTheWay(s *model.Scenario) string {
 	if latency == nil || s.Queue.Heartbeat == model.NoHeartbeat {
 		return ""
 	}
-	c := protocol.Config{Lease: s.Queue.Lease, Heartbeat: s.Queue.Heartbeat, Margin: s.Queue.Margin, DriftPPM: s.Queue.DriftPPM}.WithDefaults()
+	c := s.Queue.Timing().WithDefaults()
 	left := c.Trusted() - c.Heartbeat
 	roundTrip := 2 * protocol.Duration(latency.Quantile(1, 2))
 	if left > roundTrip {

@@ -173,7 +173,18 @@ func TestPreStopThatUsesUpTheGraceIsLegalAndNoted(t *testing.T) {
 func TestABrokerThatIsSlowerThanAWorkerWaitsIsLegalAndNoted(t *testing.T) {
 	assert.Equal(t, []string{"queue.service 1.5s: a worker waits 1s for an answer, so every renewal and every settling is taken for lost and sent again"},
 		Notes(parsed(t, "queue: {service: 1500ms}")))
-	assert.Empty(t, Notes(parsed(t, "queue: {service: 900ms}")))
+	assert.Empty(t, Notes(parsed(t, "fleet: {workers: 1, slots: 1}\njobs: {mail: {arrivals: {poisson: 6/m}, duration: 1s}}\nqueue: {service: 900ms}")))
+}
+
+func TestABrokerWithMoreCallsThanTimeIsLegalAndNoted(t *testing.T) {
+	const fleet = "fleet: {workers: 200, slots: 1}\njobs: {mail: {arrivals: {poisson: 12/s}, duration: 10s}}\n"
+	polls := fleet + "queue: {lease: 5m, long_poll: 0s, poll: 1s, service: %s}"
+	assert.Equal(t, []string{"queue.service 8ms: about 132 calls a second keep the broker busy for 1.06 of the time there is, so answers come late or never; 107 of them ask for jobs in vain: lengthen poll, or have them wait at the broker (long_poll)"},
+		Notes(parsed(t, fmt.Sprintf(polls, "8ms")))) // 12 claims, 12 acks, 1.2 renewals, and 80 who are free ask every 750 ms
+	assert.Empty(t, Notes(parsed(t, fmt.Sprintf(polls, "7ms"))))
+	assert.Empty(t, Notes(parsed(t, fleet+"queue: {lease: 5m, service: 30ms}")), "who waits at the broker asks seldom")
+	assert.Equal(t, []string{"queue.service 50ms: about 29 calls a second keep the broker busy for 1.46 of the time there is, so answers come late or never"},
+		Notes(parsed(t, fleet+"queue: {lease: 5m, service: 50ms}")))
 }
 
 func TestALeaseThatTheNetworkIsTooSlowForIsLegalAndNoted(t *testing.T) {

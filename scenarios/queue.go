@@ -85,7 +85,7 @@ func firstWritten(places ...place) place {
 
 // checked refuses values that do not go together.
 func (r *reader) checked(k *queueKeys, q model.Queue) model.Queue {
-	c := protocol.Config{Lease: q.Lease, Heartbeat: q.Heartbeat, Margin: q.Margin, DriftPPM: q.DriftPPM}.WithDefaults()
+	c := q.Timing().WithDefaults()
 	switch {
 	case c.Heartbeat < shortestHeartbeat:
 		r.fail(k.Lease.place, fmt.Sprintf("%v makes the heartbeat %v, a third of it, too short for a simulation to get anywhere", c.Lease, c.Heartbeat),

@@ -379,12 +379,10 @@ func cooldown(sc *model.Scenario) protocol.Duration {
 // configure derives the workers' configurations from the scenario and the policy.
 func (w *World) configure() {
 	sc := w.sc
-	base := protocol.Config{
-		Policy: w.preset.Policy, Queues: 1,
-		Lease: sc.Queue.Lease, Heartbeat: sc.Queue.Heartbeat, Margin: sc.Queue.Margin,
-		DriftPPM: sc.Queue.DriftPPM, Park: sc.Queue.Park, Poll: protocol.Backoff{Min: sc.Queue.Poll, Max: sc.Queue.Poll},
-		Grace: sc.Supervisor.WorkerGrace(), Reserve: w.preset.Reserve, Deviations: w.preset.Deviations,
-	}.WithDefaults()
+	base := sc.Queue.Timing()
+	base.Policy, base.Deviations = w.preset.Policy, w.preset.Deviations
+	base.Grace, base.Reserve = sc.Supervisor.WorkerGrace(), w.preset.Reserve
+	base = base.WithDefaults()
 	base.Park = max(base.Park, 0) // NoLongPoll
 	if sc.Queue.InStep {
 		base.Reply += sc.Queue.Poll                                                  // a claim waits that long for its tick

@@ -96,7 +96,7 @@ func (m *minimiser) try(change func(*model.Scenario) bool) bool {
 func sound(sc *model.Scenario) bool {
 	q, grace := &sc.Queue, sc.Supervisor.WorkerGrace()
 	reserve := protocol.Config{Grace: grace}.WithDefaults().Reserve
-	lease := protocol.Config{Lease: q.Lease, Margin: q.Margin, DriftPPM: q.DriftPPM}
+	lease := q.Timing()
 	if q.Heartbeat < protocol.Millisecond || q.Margin <= 0 || q.Heartbeat >= lease.Trusted() || grace <= reserve || len(sc.Jobs) == 0 {
 		return false
 	}
