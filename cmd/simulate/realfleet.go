@@ -175,7 +175,7 @@ func (c *realFleet) columns(cmd *cobra.Command, s *scene) (policies, left []stri
 			return nil, nil, err
 		}
 	}
-	var refusals []string
+	refused := &fleet.Refusal{Scenario: s.Name} // under every policy
 	for _, name := range append(slices.Clone(asked), s.Policies...) {
 		if slices.Contains(policies, name) || len(asked) > 0 && !slices.Contains(asked, name) {
 			continue
@@ -188,16 +188,18 @@ func (c *realFleet) columns(cmd *cobra.Command, s *scene) (policies, left []stri
 			if len(asked) > 0 {
 				return nil, nil, misuse("%v", err)
 			}
-			if !slices.Contains(refusals, err.Error()) { // it may be the same under every policy
-				refusals = append(refusals, err.Error())
+			var why *fleet.Refusal
+			if !errors.As(err, &why) {
+				return nil, nil, misuse("%v", err)
 			}
+			refused.Add(why)
 			left = append(left, fmt.Sprintf("left out: %v", err))
 			continue
 		}
 		policies = append(policies, name)
 	}
 	if len(policies) == 0 {
-		return nil, nil, misuse("%s", strings.Join(refusals, "\n"))
+		return nil, nil, misuse("%v", refused)
 	}
 	return policies, left, nil
 }

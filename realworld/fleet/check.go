@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/quiesce/quiesce/model"
@@ -15,7 +16,7 @@ const (
 )
 
 // Check reports what real processes cannot do of a scenario under a policy, each with the
-// reason and what to do instead.
+// reason and what to do instead, as a [*Refusal].
 func Check(sc *model.Scenario, preset *model.Preset, speed float64) error {
 	if supported != nil {
 		return supported
@@ -59,9 +60,28 @@ func Check(sc *model.Scenario, preset *model.Preset, speed float64) error {
 		refuse(sc.Jobs[i].CPUBound > 0, "jobs.%s.cpu_bound: Go's scheduler takes the processor away from a handler that does not let go", sc.Jobs[i].Name)
 	}
 	if len(all) > 0 {
-		return fmt.Errorf("%s: %s; simulate run and compare can do it", sc.Name, strings.Join(all, "; "))
+		return &Refusal{sc.Name, all}
 	}
 	return nil
+}
+
+// Refusal is a scenario that real processes cannot do, and every reason.
+type Refusal struct {
+	Scenario string
+	Reasons  []string
+}
+
+func (r *Refusal) Error() string {
+	return fmt.Sprintf("%s: %s; simulate run and compare can do it", r.Scenario, strings.Join(r.Reasons, "; "))
+}
+
+// Add adds the reasons of another that are not among those of r.
+func (r *Refusal) Add(other *Refusal) {
+	for _, reason := range other.Reasons {
+		if !slices.Contains(r.Reasons, reason) {
+			r.Reasons = append(r.Reasons, reason)
+		}
+	}
 }
 
 // cutsOff reports whether one of the faults that are listed or recorded is a partition.

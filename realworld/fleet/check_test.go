@@ -109,6 +109,13 @@ func TestWhatRealProcessesCannotDoIsSaid(t *testing.T) {
 	assert.EqualError(t, Check(sc, preset, 10), "small-fleet: queue.poll: package worker has no such option; faults.drift: all processes of one machine have one clock; simulate run and compare can do it")
 }
 
+// What holds under every policy is said once.
+func TestRefusalsAreAddedUp(t *testing.T) {
+	r := &Refusal{Scenario: "s", Reasons: []string{"a", "b"}}
+	r.Add(&Refusal{Scenario: "s", Reasons: []string{"b", "c"}})
+	assert.EqualError(t, r, "s: a; b; c; simulate run and compare can do it")
+}
+
 // A part of a scenario that is new is neither followed nor refused until somebody has decided.
 func TestNothingOfAScenarioIsPassedOver(t *testing.T) {
 	known := map[string]bool{}
