@@ -27,24 +27,24 @@ const (
 	perPlace  = 128 // bytes of the ring
 )
 
-// print is a digest of some parts of a form.
-type print struct{ a, b uint64 }
+// hash is a digest of some parts of a form.
+type hash struct{ a, b uint64 }
 
-func printOf(part []byte) print {
+func hashOf(part []byte) hash {
 	a, b := digest(part)
-	return print{a, b}
+	return hash{a, b}
 }
 
 // with is a digest of what p is of, something else, and a number.
-func (p print) with(q print, n uint64) print {
+func (p hash) with(q hash, n uint64) hash {
 	const s1, s2, s3, s4 = 0x2d358dccaa6c78a5, 0x8bb84b93962eacc9, 0x4b33a62ed433d4a3, 0x4d5a2da51de1aa47
-	return print{mix(p.a^s1, q.a^n^s2) ^ q.b, mix(p.b^s3, q.b^n^s4) ^ p.a}
+	return hash{mix(p.a^s1, q.a^n^s2) ^ q.b, mix(p.b^s3, q.b^n^s4) ^ p.a}
 }
 
 const keySize = 16
 
 // get returns the record with a key, if it is still there.
-func (m *memo) get(key print) []byte {
+func (m *memo) get(key hash) []byte {
 	if len(m.places) == 0 {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (m *memo) get(key print) []byte {
 }
 
 // begin begins a record, which put ends.
-func (m *memo) begin(key print) []byte {
+func (m *memo) begin(key hash) []byte {
 	const most = 1 << 10 // bytes; what is longer is not remembered
 	if int(m.at)+most > len(m.ring) {
 		if len(m.ring) < mostRing {

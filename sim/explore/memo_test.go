@@ -95,14 +95,14 @@ func TestAStepForWhichTheBrokerIsLookedAtIsNotRemembered(t *testing.T) {
 
 func TestAMemoWritesOverTheOldest(t *testing.T) {
 	var m memo
-	key := func(i int) print { return print{uint64(i), uint64(i) + 7} }
+	key := func(i int) hash { return hash{uint64(i), uint64(i) + 7} }
 	write := func(i int) { m.put(append(m.begin(key(i)), byte(i), byte(i>>8), byte(i>>16))) }
 	first := 3 * mostRing / (keySize + 3)
 	for i := range first {
 		write(i)
 		require.Equal(t, []byte{byte(i), byte(i >> 8), byte(i >> 16)}, m.get(key(i)))
-		require.Nil(t, m.get(print{uint64(i), uint64(i)}), "that is another key")
-		require.Nil(t, m.get(print{uint64(i + len(m.places)), uint64(i) + 7}), "so is that")
+		require.Nil(t, m.get(hash{uint64(i), uint64(i)}), "that is another key")
+		require.Nil(t, m.get(hash{uint64(i + len(m.places)), uint64(i) + 7}), "so is that")
 	}
 	assert.Len(t, m.ring, mostRing)
 	kept := 0

@@ -15,7 +15,7 @@ type said struct {
 // part is what is known of a part of the state that is expanded.
 type part struct {
 	known bool
-	print print
+	hash  hash
 	marks marks
 }
 
@@ -38,22 +38,22 @@ type parts struct {
 func (e *engine) look(st *state) {
 	p, c := &e.parts, &e.coder
 	if b := &p.broker; !b.known {
-		b.known, b.print = true, printOf(c.old[headSize:c.places[0][0]])
+		b.known, b.hash = true, hashOf(c.old[headSize:c.places[0][0]])
 		for i := range st.workers {
-			b.print = b.print.with(printOf(c.old[c.places[i][0]:c.places[i][1]]), 0)
+			b.hash = b.hash.with(hashOf(c.old[c.places[i][0]:c.places[i][1]]), 0)
 		}
-		b.print = b.print.with(printOf(c.old[c.places[len(st.workers)-1][3]:]), 0)
+		b.hash = b.hash.with(hashOf(c.old[c.places[len(st.workers)-1][3]:]), 0)
 		b.marks, _ = e.marker.broker(e, st)
 	}
-	head := printOf(c.old[:headSize])
+	head := hashOf(c.old[:headSize])
 	p.messages, p.all, p.open = p.messages[:0], p.broker.marks, false
 	k := 0
 	for i := range st.workers {
 		at, process := &c.places[i], &p.processes[i]
 		if !process.known {
-			*process = part{true, printOf(c.old[at[1]:at[2]]), e.marker.process(e, &st.workers[i], i)}
+			*process = part{true, hashOf(c.old[at[1]:at[2]]), e.marker.process(e, &st.workers[i], i)}
 		}
-		w := part{true, head.with(process.print, 0).with(printOf(c.old[at[2]:at[3]]), 0), process.marks}
+		w := part{true, head.with(process.hash, 0).with(hashOf(c.old[at[2]:at[3]]), 0), process.marks}
 		for ; k < len(st.messages) && int(st.messages[k].worker) == i; k++ {
 			m := &st.messages[k]
 			is := e.marker.message(m)
@@ -72,7 +72,7 @@ type site struct {
 	kind   siteKind
 	worker int      // none is -1
 	taken  *message // off the wire
-	key    print
+	key    hash
 }
 
 type siteKind uint8
@@ -111,12 +111,12 @@ func (e *engine) siteOf(st *state, a action) (s site) {
 	}
 	switch {
 	case a.kind != tickBroker && (a.kind != deliver || s.taken.kind == toWorker):
-		s.kind, s.key = atWorker, p.workers[s.worker].print.with(print{}, uint64(a.kind)|uint64(a.b)<<16|what<<32)
+		s.kind, s.key = atWorker, p.workers[s.worker].hash.with(hash{}, uint64(a.kind)|uint64(a.b)<<16|what<<32)
 	case p.open: // it may come before or after what the broker says
 	case s.taken == nil:
-		s.kind, s.key = atBroker, p.broker.print
+		s.kind, s.key = atBroker, p.broker.hash
 	default:
-		s.kind, s.key = atBroker, p.broker.print.with(printOf(e.coder.bytesOf(s.taken)), uint64(1+s.worker))
+		s.kind, s.key = atBroker, p.broker.hash.with(hashOf(e.coder.bytesOf(s.taken)), uint64(1+s.worker))
 	}
 	return s
 }
@@ -128,12 +128,12 @@ func (c *coder) bytesOf(m *message) []byte { return c.old[m.place : m.place+m.si
 func (c *coder) placeOf(m *message) uint64 { return uint64(int(m.place) - c.places[m.worker][2]) }
 
 // hearing is the key of what comes of it that a worker hears an answer at once.
-func (e *engine) hearing(i int, s *site, answer []byte) print {
+func (e *engine) hearing(i int, s *site, answer []byte) hash {
 	what := uint64(0)
 	if s.taken != nil && s.worker == i {
 		what = e.coder.placeOf(s.taken)
 	}
-	return e.parts.workers[i].print.with(printOf(answer), hears|what<<32)
+	return e.parts.workers[i].hash.with(hashOf(answer), hears|what<<32)
 }
 
 // hearsAtOnce reports whether an answer to a life takes no time.
@@ -196,7 +196,7 @@ func (e *engine) rememberCall(st, c *state, s *site) {
 
 // rememberWorker notes what became of head, process and messages of a worker. A number that nobody
 // had before can only be from an answer, or it would have another rank beside others.
-func (e *engine) rememberWorker(c *state, i int, key print, heard bool) {
+func (e *engine) rememberWorker(c *state, i int, key hash, heard bool) {
 	w := &e.coder
 	e.marker.fresh = false
 	is := e.marker.process(e, &c.workers[i], i)
@@ -214,7 +214,7 @@ func (e *engine) rememberWorker(c *state, i int, key print, heard bool) {
 }
 
 // rememberBroker notes what became of the broker, and what it said.
-func (e *engine) rememberBroker(c *state, key print) {
+func (e *engine) rememberBroker(c *state, key hash) {
 	w, p := &e.coder, &e.parts
 	is, given := e.marker.broker(e, c)
 	b := binary.LittleEndian.AppendUint64(appendMarks(e.memo.begin(key), is), given)
