@@ -25,6 +25,8 @@ func (e *engine) recall(st *state, s *site) (form []byte) {
 	return form
 }
 
+// recallWorker puts together a state in which head, process and messages of a worker are as a record
+// says. With symmetry it is none if the workers would go in another order.
 func (e *engine) recallWorker(st *state, i int, record []byte) []byte {
 	c, at := &e.coder, &e.coder.places[i]
 	is, record := readMarks(record)
@@ -62,6 +64,8 @@ type mail struct {
 	marks   marks // of the answers
 }
 
+// recallBroker puts together a state in which the broker is as a record says, a message is off the wire
+// and the broker's answers are on it, or one of them was heard at once, which is remembered by itself.
 func (e *engine) recallBroker(st *state, s *site, record []byte) []byte {
 	p, c := &e.parts, &e.coder
 	all, record := readMarks(record)

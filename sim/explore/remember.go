@@ -19,19 +19,20 @@ type part struct {
 	marks marks
 }
 
-// parts are those of the state that is expanded, and what the action at hand had the broker do.
+// parts are those of the state that is expanded.
 type parts struct {
-	broker    part
+	broker    part // with what is about seats there
 	processes [maxWorkers]part
-	messages  []marks // of each
-	known     bool    // what follows is
 
-	workers [maxWorkers]part // of head, process and messages, but for the seat
-	all     marks
-	open    bool // an answer that takes no time is on the wire
+	known    bool             // what follows is
+	workers  [maxWorkers]part // head, process and messages
+	messages []marks          // of each
+	all      marks
+	open     bool // an answer that takes no time is on the wire
 
-	said  []said
+	// What the action at hand had the broker do.
 	calls int
+	said  []said
 }
 
 // look looks at the parts of the state that was read last.
