@@ -185,9 +185,6 @@ func (t *memberTable) inOrder(seat int) (lives [2]*member) {
 			lives[k] = t.row(int32(place - 1))
 		}
 	}
-	if older, newer := lives[0], lives[1]; newer == nil || older != nil && older.Incarnation > newer.Incarnation {
-		lives[0], lives[1] = newer, older
-	}
 	return lives
 }
 

@@ -37,12 +37,18 @@ type grantNode struct {
 // memberTable holds two lives per seat, the present and the one before it: a message lives
 // shorter than a life, so nobody asks after older ones.
 type memberTable struct {
-	lives   [][2]uint32 // by seat: places in rows plus one; 0 is none
+	lives   [][2]uint32 // by seat, the older life and the newer: places in rows plus one; 0 is none
 	rows    Slab[member]
 	granted Slab[grantNode]
 	waiters []waitList // by ascending generation
 	slots   int32      // jobs in one claim answer at most
 }
+
+// Places in memberTable.lives. The only life of a seat is the newer.
+const (
+	olderLife = iota
+	newerLife
+)
 
 // waitList is the parked requests of one generation, longest waiting first, by their places.
 type waitList struct {
@@ -113,8 +119,8 @@ func (t *memberTable) find(who Member) *member {
 	if who.Incarnation == 0 || who.Seat < 0 || int(who.Seat) >= len(t.lives) {
 		return nil
 	}
-	for _, place := range t.lives[who.Seat] {
-		if place != 0 {
+	for k := newerLife; k >= olderLife; k-- { // hardly anybody asks after the older
+		if place := t.lives[who.Seat][k]; place != 0 {
 			if m := t.rows.At(place - 1); m.Incarnation == who.Incarnation {
 				return m
 			}
@@ -123,7 +129,7 @@ func (t *memberTable) find(who Member) *member {
 	return nil
 }
 
-// foresee has the memory fetched that find will read, in two steps.
+// foresee has the memory fetched that find will read for the newer life of a seat, in two steps.
 func (t *memberTable) foresee(seat int32, step int) {
 	if seat < 0 || int(seat) >= len(t.lives) {
 		return
@@ -132,10 +138,8 @@ func (t *memberTable) foresee(seat int32, step int) {
 	case 0:
 		prefetch.All(of)
 	case 1:
-		for _, place := range of {
-			if place != 0 {
-				t.rows.Foresee(place - 1)
-			}
+		if place := of[newerLife]; place != 0 {
+			t.rows.Foresee(place - 1)
 		}
 	}
 }
@@ -143,10 +147,10 @@ func (t *memberTable) foresee(seat int32, step int) {
 // place returns where a member's row lies.
 func (t *memberTable) place(m *member) int32 {
 	of := t.lives[m.Seat]
-	if of[0] != 0 && t.rows.At(of[0]-1) == m {
-		return int32(of[0] - 1)
+	if t.rows.At(of[newerLife]-1) == m {
+		return int32(of[newerLife] - 1)
 	}
-	return int32(of[1] - 1)
+	return int32(of[olderLife] - 1)
 }
 
 // park appends a request to the waiters of its generation.
@@ -261,19 +265,16 @@ func (b *Broker) register(now protocol.Instant, who Member, out *Outbox) {
 // newest returns the row for a new life in a seat, that of the older of two if there are two.
 func (t *memberTable) newest(seat int32) *member {
 	of := &t.lives[seat]
-	for k := range of {
-		if of[k] == 0 {
-			of[k] = t.rows.New() + 1
-			return t.rows.At(of[k] - 1)
-		}
+	place := of[olderLife]
+	if place == 0 {
+		place = t.rows.New() + 1
+	} else {
+		m := t.rows.At(place - 1)
+		t.unpark(m)
+		t.ungrant(m)
 	}
-	older := t.rows.At(of[0] - 1)
-	if m := t.rows.At(of[1] - 1); m.Incarnation < older.Incarnation {
-		older = m
-	}
-	t.unpark(older)
-	t.ungrant(older)
-	return older
+	of[olderLife], of[newerLife] = of[newerLife], place
+	return t.rows.At(place - 1)
 }
 
 // going closes an incarnation for new claims. Expiry of its claims is an interruption from
