@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/quiesce/quiesce/internal/deviation"
+	"github.com/quiesce/quiesce/internal/prefetch"
 	"github.com/quiesce/quiesce/protocol"
 )
 
@@ -238,9 +239,21 @@ func (b *Broker) ForeseeReturn(seat int32, job protocol.JobKey, step int) {
 func (b *Broker) foreseeJob(job protocol.JobKey, step int) {
 	if step < 2 {
 		b.jobs.Foresee(uint64(job), step)
-	} else if row := b.Job(job); row != nil { // its neighbours
-		b.jobs.Foresee(uint64(row.prev), step-2)
-		b.jobs.Foresee(uint64(row.next), step-2)
+		return
+	}
+	row := b.Job(job)
+	switch {
+	case row == nil:
+	case step == 2: // its neighbours
+		b.jobs.Foresee(uint64(row.prev), 0)
+		b.jobs.Foresee(uint64(row.next), 0)
+	default: // of whom only the links to it are needed
+		if prev := b.Job(row.prev); prev != nil {
+			prefetch.All(&prev.next)
+		}
+		if next := b.Job(row.next); next != nil {
+			prefetch.All(&next.prev)
+		}
 	}
 }
 
