@@ -6,24 +6,22 @@ import (
 	"github.com/quiesce/quiesce/protocol"
 )
 
-// job is what the meter keeps of a job that has not ended. Most jobs are claimed, executed
-// and finished once; what only others need is in their trouble.
+// job is what the meter keeps of a job that has not ended, in one line of memory. Most jobs are
+// claimed, executed and finished once; what only others need is in their trouble.
 type job struct {
 	enqueued protocol.Instant
-	granted  protocol.Instant  // of the newest claim
-	stopped  protocol.Instant  // the last instant an execution under the newest claim worked
+	lastUse  protocol.Instant  // of the newest claim: the last instant an execution under it worked, its grant before there is one
 	base     protocol.Duration // the earliest point from which an execution that ended had begun: one that saved a cursor may end after its successor
 	reached  protocol.Duration // the furthest any execution that ended came
 	token    protocol.Token    // of the newest claim
 	endedAt  protocol.Instant
-	delayed  protocol.Duration // when it finished
-	trouble  int32             // its place in Meter.troubles plus one; 0 is none so far
-	running  int16             // executions that work at this instant
-	paused   int16             // executions whose process stands still
-	started  bool              // at least once
-	executed bool              // under the newest claim
-	busy     bool              // at this instant, under the newest claim
-	open     bool              // it is interrupted: its trouble says since when
+	trouble  int32 // its place in Meter.troubles plus one; 0 is none so far
+	running  int16 // executions that work at this instant
+	paused   int16 // executions whose process stands still
+	started  bool  // at least once
+	executed bool  // under the newest claim
+	busy     bool  // at this instant, under the newest claim
+	open     bool  // it is interrupted: its trouble says since when
 
 	// Its end, which an ack or a failover can take back.
 	ended     bool
@@ -34,8 +32,9 @@ type job struct {
 
 // trouble is what the meter keeps of a job that was interrupted, or executed twice at once.
 type trouble struct {
-	twice  protocol.Instant // since when two executions run at once
-	deploy int32            // the rollout that interrupted it last
+	twice  protocol.Instant  // since when two executions run at once
+	deploy int32             // the rollout that interrupted it last
+	beyond protocol.Duration // how much further an execution came that went on when it was finished
 
 	// The open interruption.
 	cause    Cause
@@ -73,14 +72,10 @@ func (m *Meter) drop(key protocol.JobKey, j *job) {
 // since is when the newest claim stopped to be of use: the later of its grant and the last
 // instant a live execution worked under it.
 func (j *job) since(now protocol.Instant) protocol.Instant {
-	switch {
-	case !j.executed:
-		return j.granted
-	case j.busy:
+	if j.executed && j.busy {
 		return now
-	default:
-		return max(j.granted, j.stopped)
 	}
+	return j.lastUse
 }
 
 func (m *Meter) jobRecord(j *job, r Record) {
@@ -160,7 +155,13 @@ func (m *Meter) stopped(j *job, r Record) {
 	if j.reached == 0 {
 		j.base = r.Span
 	}
-	j.base, j.reached = min(j.base, r.Span), max(j.reached, r.Work)
+	j.base = min(j.base, r.Span)
+	if further := r.Work - j.reached; further > 0 {
+		j.reached = r.Work
+		if j.ended && j.endedAs == JobsCompleted {
+			m.troubleOf(j).beyond += further
+		}
+	}
 	if !r.Paused {
 		m.workedUntil(j, r)
 	}
@@ -173,7 +174,10 @@ func (m *Meter) stopped(j *job, r Record) {
 // lease ran out while it went on, the stall begins only here.
 func (m *Meter) workedUntil(j *job, r Record) {
 	if r.Token == j.token {
-		j.stopped, j.busy = r.At, false
+		j.busy = false
+		if j.executed {
+			j.lastUse = r.At
+		}
 	}
 	if !j.open {
 		return
@@ -214,7 +218,7 @@ func (m *Meter) worksAgain(j *job, r Record) {
 }
 
 func (j *job) claimed(r Record) {
-	j.granted, j.token, j.executed, j.busy = r.At, r.Token, false, false
+	j.lastUse, j.token, j.executed, j.busy = r.At, r.Token, false, false
 }
 
 // works changes the number of executions of a job that work at once. One that begins to
@@ -335,7 +339,7 @@ func (m *Meter) neverRan(j *job, until protocol.Instant) {
 		return
 	}
 	if t := m.troubleOf(j); t.freedAt != protocol.Never {
-		t.unheard += max(until.Sub(max(j.granted, t.freedAt, t.undoneAt)), 0)
+		t.unheard += max(until.Sub(max(j.lastUse, t.freedAt, t.undoneAt)), 0)
 	}
 }
 
@@ -344,7 +348,9 @@ func (m *Meter) finished(j *job, r Record) {
 		return
 	}
 	m.revive(j, r.At) // dead-lettered or quarantined by expiry, while its holder finished it
-	j.delayed = r.At.Sub(j.enqueued) - j.reached
+	if j.trouble != 0 {
+		m.troubleOf(j).beyond = 0
+	}
 	m.end(j, r.At, JobsCompleted)
 	m.ended = append(m.ended, endedJob{r.At, r.Job})
 }
@@ -379,12 +385,22 @@ func (m *Meter) countEnd(j *job, n int64) {
 			m.count(j.endedAt, JobsDeadByInterruptions, n)
 		}
 	default:
-		m.row.DelayOverTime.add(&m.window, j.enqueued, j.delayed, n)
+		d := m.delayOf(j)
+		m.row.DelayOverTime.add(&m.window, j.enqueued, d, n)
 		if m.measured(j.enqueued) {
 			m.count(j.endedAt, JobsCompleted, n)
-			m.delay(j.delayed, n)
+			m.delay(d, n)
 		}
 	}
+}
+
+// delayOf returns by how much a job was delayed when it was completed.
+func (m *Meter) delayOf(j *job) protocol.Duration {
+	d := j.endedAt.Sub(j.enqueued) - j.reached
+	if j.trouble != 0 {
+		d += m.troubleOf(j).beyond
+	}
+	return d
 }
 
 // cancelStall closes an interruption that turned out to be none: the job needs no next
