@@ -62,18 +62,21 @@ func (f *fleet) body(cfg *protocol.Config) *body {
 	return b
 }
 
+// singleSlot is a body with one slot.
+type singleSlot struct {
+	body
+	_    [24]byte // to the end of a line
+	slot [1]protocol.Slot
+	exec [1]execution
+	_    [8]byte // likewise
+}
+
 // makeBodies makes a number of bodies that lie side by side: so many that the allocator gives those
 // with one slot pages of their own, where each begins with a line.
 func (f *fleet) makeBodies(cfg *protocol.Config) {
 	const many = 64
 	if f.slots == 1 {
-		all := make([]struct {
-			body
-			_    [24]byte // to the end of a line
-			slot [1]protocol.Slot
-			exec [1]execution
-			_    [8]byte // likewise
-		}, many)
+		all := make([]singleSlot, many)
 		for i := range all {
 			f.makeBody(cfg, &all[i].body, all[i].slot[:], all[i].exec[:])
 		}

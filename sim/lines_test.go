@@ -16,6 +16,7 @@ func TestSeatsAndBodiesWithOneSlotBeginWithALine(t *testing.T) {
 		t.Skip("they are laid out for pointers of 64 bits")
 	}
 	require.EqualValues(t, line, reflect.TypeFor[process]().Size())
+	require.EqualValues(t, whole, reflect.TypeFor[singleSlot]().Size())
 	attended, _ := reflect.TypeFor[body]().FieldByName("tickAt")
 	require.EqualValues(t, line, attended.Offset)
 	sc := smallFleet()

@@ -192,8 +192,8 @@ func (w *World) dispatchAnswer(p *process, parts []model.Answer, at protocol.Ins
 	if p.is(*to) {
 		p.expect(w.now, at)
 		if w.large && w.queue.Soon(at) {
-			p.body.foresee()
-			p.body.foreseeSlot(0)
+			w.fleet.foresee(p.body)
+			w.fleet.foreseeSlot(p.body, 0)
 		}
 	}
 }
