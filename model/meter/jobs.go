@@ -15,13 +15,13 @@ type job struct {
 	reached  protocol.Duration // the furthest any execution that ended came
 	token    protocol.Token    // of the newest claim
 	endedAt  protocol.Instant
-	trouble  int32 // its place in Meter.troubles plus one; 0 is none so far
-	running  int16 // executions that work at this instant
-	paused   int16 // executions whose process stands still
-	started  bool  // at least once
-	executed bool  // under the newest claim
-	busy     bool  // at this instant, under the newest claim
-	open     bool  // it is interrupted: its trouble says since when
+	trouble  uint32 // its place in Meter.troubles plus one; 0 is none so far
+	running  int16  // executions that work at this instant
+	paused   int16  // executions whose process stands still
+	started  bool   // at least once
+	executed bool   // under the newest claim
+	busy     bool   // at this instant, under the newest claim
+	open     bool   // it is interrupted: its trouble says since when
 
 	// Its end, which an ack or a failover can take back.
 	ended     bool
@@ -50,21 +50,15 @@ type trouble struct {
 // troubleOf returns a job's trouble, which begins here if it had none.
 func (m *Meter) troubleOf(j *job) *trouble {
 	if j.trouble == 0 {
-		if n := len(m.untroubled); n > 0 {
-			j.trouble, m.untroubled = m.untroubled[n-1], m.untroubled[:n-1]
-			m.troubles[j.trouble-1] = trouble{}
-		} else {
-			m.troubles = append(m.troubles, trouble{})
-			j.trouble = int32(len(m.troubles))
-		}
+		j.trouble = m.troubles.Put(trouble{}) + 1
 	}
-	return &m.troubles[j.trouble-1]
+	return m.troubles.At(j.trouble - 1)
 }
 
 // drop forgets a job.
 func (m *Meter) drop(key protocol.JobKey, j *job) {
 	if j.trouble != 0 {
-		m.untroubled = append(m.untroubled, j.trouble)
+		m.troubles.Free(j.trouble - 1)
 	}
 	m.jobs.Drop(uint64(key))
 }

@@ -23,8 +23,7 @@ type Meter struct {
 	ended   []endedJob // in order of time, kept for a while
 	gone    int        // of those, dropped already
 
-	troubles   []trouble
-	untroubled []int32 // places in troubles that can be used again, plus one
+	troubles model.Slab[trouble]
 }
 
 type endedJob struct {
