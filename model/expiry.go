@@ -104,10 +104,11 @@ func (b *Broker) wake(now protocol.Instant, out *Outbox) {
 	b.refill(now, out)
 }
 
-// foreseeFinished has the memory fetched of the jobs that are forgotten next, in two steps each.
+// foreseeFinished has the memory fetched of the jobs that are forgotten after the next one, which is
+// looked at at once, in two steps each.
 func (b *Broker) foreseeFinished() {
-	for step := range min(2, b.finished.size) {
-		b.jobs.Foresee(uint64(b.finished.at(step)), 1-step)
+	for step := range min(2, b.finished.size-1) {
+		b.jobs.Foresee(uint64(b.finished.at(1+step)), 1-step)
 	}
 }
 
