@@ -72,9 +72,13 @@ type singleSlot struct {
 }
 
 // makeBodies makes a number of bodies that lie side by side: so many that the allocator gives those
-// with one slot pages of their own, where each begins with a line.
+// with one slot pages of their own, where each begins with a line, and in a large fleet the others
+// whole pages of which nothing is left over.
 func (f *fleet) makeBodies(cfg *protocol.Config) {
-	const many = 64
+	many := 64
+	if len(f.procs) >= vast {
+		many = 1024
+	}
 	if f.slots == 1 {
 		all := make([]singleSlot, many)
 		for i := range all {
