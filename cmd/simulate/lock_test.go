@@ -22,9 +22,9 @@ func TestALockWhoseFileComesAndGoesIsHeldByOne(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	var holders atomic.Int32
 	var all sync.WaitGroup
-	for range 8 {
+	for range 4 {
 		all.Go(func() {
-			for done := 0; done < 100; {
+			for done := 0; done < 50; {
 				unlock, err := lock(path)
 				if errors.Is(err, errLocked) {
 					continue
