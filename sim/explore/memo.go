@@ -27,7 +27,7 @@ const (
 	perPlace  = 128 // bytes of the ring
 )
 
-// hash is a digest of some parts of a form.
+// hash is a digest of a form, or of some parts of one.
 type hash struct{ a, b uint64 }
 
 func hashOf(part []byte) hash {

@@ -336,11 +336,8 @@ type lane struct {
 	fresh       []uint32 // of what was offered in this batch: nothing, or from 1 on in which shard and where in outgoing what is new is
 	transitions int
 	found       finding
-	recent      [recents]digested
+	recent      [recents]hash
 }
-
-// digested is a state that was offered.
-type digested struct{ a, b uint64 }
 
 // recents is of how many states that a lane has offered last it knows that they are not new.
 const recents = 1 << 11
@@ -440,18 +437,18 @@ type offer struct {
 const offerHead = 16 + 4 + 4 + 2 + 1 + 2
 
 func (l *lane) offer(form []byte, parent uint32, act uint16, prompt bool) {
-	a, b := digest(form)
-	if r := &l.recent[a%recents]; *r != (digested{a, b}) {
-		*r = digested{a, b}
+	h := hashOf(form)
+	if r := &l.recent[h.a%recents]; *r != h {
+		*r = h
 	} else if prompt || l.search.edges != nil {
 		form = nil // nobody will read it
 	} else {
 		return
 	}
-	k := b & (shards - 1)
-	l.search.shards[k].seen.foresee(a)
-	out := binary.LittleEndian.AppendUint64(l.outgoing[k], a)
-	out = binary.LittleEndian.AppendUint64(out, b)
+	k := h.b & (shards - 1)
+	l.search.shards[k].seen.foresee(h.a)
+	out := binary.LittleEndian.AppendUint64(l.outgoing[k], h.a)
+	out = binary.LittleEndian.AppendUint64(out, h.b)
 	out = binary.LittleEndian.AppendUint32(out, parent)
 	out = binary.LittleEndian.AppendUint32(out, uint32(len(l.fresh)))
 	out = append(out, byte(act), byte(act>>8), bit(prompt, 1), byte(len(form)), byte(len(form)>>8))

@@ -6,11 +6,8 @@ import (
 	"github.com/quiesce/quiesce/internal/prefetch"
 )
 
-// A search that must not take more memory than it has to grows in steps of an eighth of what
-// it has: rarely, and never far beyond what it needs.
-
-// step is by how many to grow what holds n.
-func step(n, least, most int) int { return min(max(n/8, least), most) }
+// A search that must not take more memory than it has to grows by a small part of what it has: rarely,
+// and never far beyond what it needs.
 
 // arena is a queue of byte strings in blocks, which it has of a pool.
 type arena struct {
@@ -165,7 +162,7 @@ func (c *column[T]) push(x T) {
 	}
 	b := c.blocks[k]
 	if len(b) == cap(b) {
-		grown := make([]T, len(b), min(len(b)+step(c.n, 1, perBlock), perBlock))
+		grown := make([]T, len(b), min(len(b)+max(c.n/8, 1), perBlock))
 		copy(grown, b)
 		b = grown
 	}
