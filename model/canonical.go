@@ -166,9 +166,9 @@ func (c *canonical) member(b *Broker, m *member) {
 	c.Nums(uint64(flags), m.Nonce, r.Incarnation(seat, m.Incarnation), uint64(m.Generation), r.Seq(seat, m.closed), r.Seq(seat, m.seq))
 	switch {
 	case m.parked:
-		c.At(m.parkedAt)
+		c.At(m.parkedAt())
 	case m.seq > m.closed: // it may be repeated
-		c.At(c.Now.Add(m.parkedFor))
+		c.At(c.Now.Add(m.waited))
 		b.members.eachGrant(m, func(g grant) {
 			if row := b.Job(g.job); row != nil && row.Token == g.token && row.Verb == protocol.NoVerb && !row.State.Terminal() {
 				c.Num(c.ranks.Job(g.job))

@@ -69,7 +69,8 @@ func (b *Broker) ReadWaiting(buf []byte) []byte {
 	b.members.waiters = b.members.waiters[:0]
 	for i := r.Num(); i != 0; i = r.Num() {
 		place := b.members.lives[(i-1)/2][(i-1)%2]
-		b.members.park(b.members.row(int32(place - 1)))
+		m := b.members.row(int32(place - 1))
+		b.members.park(m.parkedAt(), m)
 	}
 	return r.Rest()
 }
@@ -130,9 +131,9 @@ func (b *Broker) readMember(r *protocol.FormReader, seat int32, k int) {
 	m.closed, m.seq = r.Num(), r.Num()
 	switch {
 	case flags&parkedBit != 0:
-		m.parkedAt = r.At()
+		m.waited = -protocol.Duration(r.At())
 	case m.seq > m.closed:
-		m.parkedFor = r.Span()
+		m.waited = r.Span()
 		for job := protocol.JobKey(r.Num()); job != 0; job = protocol.JobKey(r.Num()) {
 			t.grant(m, grant{job, b.Job(job).Token})
 		}

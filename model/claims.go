@@ -28,10 +28,10 @@ func (b *Broker) claim(now protocol.Instant, req Request, out *Outbox) {
 // claimAnew closes the member's earlier requests and serves a new one: at once as far as
 // there are jobs, otherwise by a long poll.
 func (b *Broker) claimAnew(now protocol.Instant, m *member, seq uint64, want int32, out *Outbox) {
-	b.members.unpark(m)
+	b.members.unpark(now, m)
 	m.seq, m.closed = seq, seq-1
 	b.members.ungrant(m)
-	m.parkedAt, m.parkedFor = now, 0
+	m.waited = 0
 	b.wake(now, out)
 	granted := int32(0)
 	for ; granted < want && !b.full(); granted++ {
@@ -45,7 +45,7 @@ func (b *Broker) claimAnew(now protocol.Instant, m *member, seq uint64, want int
 		b.answerClaim(now, m, out)
 		return
 	}
-	b.members.park(m)
+	b.members.park(now, m)
 }
 
 // grant gives a job to the newest request of m under a new token.
@@ -71,16 +71,15 @@ func (b *Broker) answerClaim(now protocol.Instant, m *member, out *Outbox) {
 	b.members.eachGrant(m, func(g grant) {
 		if row := b.Job(g.job); b.standing(now, row, g.token) == protocol.OK {
 			out.Answers = append(out.Answers, Answer{To: m.Member, More: true,
-				Event: protocol.GrantedJob(0, m.seq, g.job, g.token, row.Kind, row.Version, m.parkedFor)})
+				Event: protocol.GrantedJob(0, m.seq, g.job, g.token, row.Kind, row.Version, m.waited)})
 		}
 	})
-	b.answer(m.Member, protocol.ClaimClosed(0, m.seq, protocol.OK, m.parkedFor), out)
+	b.answer(m.Member, protocol.ClaimClosed(0, m.seq, protocol.OK, m.waited), out)
 }
 
 // grantParked answers a waiting request with one job.
 func (b *Broker) grantParked(now protocol.Instant, m *member, job protocol.JobKey, out *Outbox) {
-	b.members.unpark(m)
-	m.parkedFor = now.Sub(m.parkedAt)
+	b.members.unpark(now, m)
 	b.grant(now, m, job, out)
 	b.answerClaim(now, m, out)
 }
@@ -132,7 +131,7 @@ func (b *Broker) withdraw(now protocol.Instant, req Request, out *Outbox) {
 	}
 	seq := req.Effect.Seq
 	if m.seq <= seq {
-		b.members.unpark(m)
+		b.members.unpark(now, m)
 	}
 	freed := 0
 	if seq == m.seq && seq > m.closed {

@@ -10,7 +10,7 @@ import (
 func (b *Broker) Deadline() protocol.Instant {
 	at := protocol.Never
 	for k := range b.members.waiters {
-		at = min(at, b.members.row(b.members.waiters[k].head).parkedAt.Add(b.cfg.Park))
+		at = min(at, b.members.row(b.members.waiters[k].head).parkedAt().Add(b.cfg.Park))
 	}
 	if len(b.members.waiters) > 0 {
 		if b.leases.head != 0 && b.cfg.Rescue == RescueByExpiry {
@@ -35,7 +35,7 @@ func (b *Broker) Tick(now protocol.Instant, out *Outbox) {
 	b.wake(now, out)
 	for {
 		m := b.longestParked()
-		if m == nil || m.parkedAt.Add(b.cfg.Park) > now {
+		if m == nil || m.parkedAt().Add(b.cfg.Park) > now {
 			return
 		}
 		b.endPoll(now, m, out)
@@ -52,15 +52,14 @@ func (b *Broker) EndPoll(now protocol.Instant, who Member, seq uint64, out *Outb
 }
 
 func (b *Broker) endPoll(now protocol.Instant, m *member, out *Outbox) {
-	b.members.unpark(m)
-	m.parkedFor = now.Sub(m.parkedAt)
+	b.members.unpark(now, m)
 	b.answerClaim(now, m, out)
 }
 
 func (b *Broker) longestParked() *member {
 	var m *member
 	for k := range b.members.waiters {
-		if w := b.members.row(b.members.waiters[k].head); m == nil || w.parkedAt < m.parkedAt {
+		if w := b.members.row(b.members.waiters[k].head); m == nil || w.parkedAt() < m.parkedAt() {
 			m = w
 		}
 	}

@@ -9,10 +9,9 @@ import (
 // is closed and what the newest was given.
 type member struct {
 	Member
-	closed     uint64 // requests up to this one are answered no more
-	seq        uint64 // the newest request
-	parkedAt   protocol.Instant
-	parkedFor  protocol.Duration // how long the newest request waited before it was granted
+	closed     uint64            // requests up to this one are answered no more
+	seq        uint64            // the newest request
+	waited     protocol.Duration // by the newest request until it was granted; while it is parked, less the instant since when
 	going      bool
 	parked     bool
 	prev, next int32 // places of neighbours among the parked of one generation; -1 is none
@@ -153,11 +152,15 @@ func (t *memberTable) place(m *member) int32 {
 	return int32(of[olderLife] - 1)
 }
 
-// park appends a request to the waiters of its generation.
-func (t *memberTable) park(m *member) {
+// parkedAt returns since when the newest request of a member is parked.
+func (m *member) parkedAt() protocol.Instant { return protocol.Instant(-m.waited) }
+
+// park appends the newest request of a member to the waiters of its generation.
+func (t *memberTable) park(since protocol.Instant, m *member) {
 	i := t.place(m)
 	l := t.list(m.Generation)
 	m.parked = true
+	m.waited = -protocol.Duration(since)
 	m.prev, m.next = l.tail, -1
 	if l.tail >= 0 {
 		t.row(l.tail).next = i
@@ -182,7 +185,8 @@ func (t *memberTable) list(generation uint32) *waitList {
 	return &t.waiters[k]
 }
 
-func (t *memberTable) unpark(m *member) {
+// unpark takes it from there, if it is parked.
+func (t *memberTable) unpark(now protocol.Instant, m *member) {
 	if !m.parked {
 		return
 	}
@@ -207,6 +211,7 @@ func (t *memberTable) unpark(m *member) {
 		break
 	}
 	m.prev, m.next, m.parked = -1, -1, false
+	m.waited += protocol.Duration(now)
 }
 
 // waiting returns the request that is served next, or nil. A job that came back prefers a
@@ -216,10 +221,10 @@ func (t *memberTable) waiting(generation uint32, returned bool) *member {
 	var any, newer *member
 	for k := range t.waiters {
 		m := t.row(t.waiters[k].head)
-		if any == nil || m.parkedAt < any.parkedAt {
+		if any == nil || m.parkedAt() < any.parkedAt() {
 			any = m
 		}
-		if m.Generation > generation && (newer == nil || m.parkedAt < newer.parkedAt) {
+		if m.Generation > generation && (newer == nil || m.parkedAt() < newer.parkedAt()) {
 			newer = m
 		}
 	}
@@ -255,7 +260,7 @@ func (b *Broker) register(now protocol.Instant, who Member, out *Outbox) {
 	}
 	b.serial++
 	who.Incarnation = b.serial
-	*t.newest(who.Seat) = member{Member: who, prev: -1, next: -1}
+	*t.newest(now, who.Seat) = member{Member: who, prev: -1, next: -1}
 	b.answer(who, protocol.RegisteredAs(who.Incarnation, protocol.OK), out)
 	if b.cfg.SweepAtBoot {
 		b.sweep(now, out)
@@ -263,14 +268,14 @@ func (b *Broker) register(now protocol.Instant, who Member, out *Outbox) {
 }
 
 // newest returns the row for a new life in a seat, that of the older of two if there are two.
-func (t *memberTable) newest(seat int32) *member {
+func (t *memberTable) newest(now protocol.Instant, seat int32) *member {
 	of := &t.lives[seat]
 	place := of[olderLife]
 	if place == 0 {
 		place = t.rows.New() + 1
 	} else {
 		m := t.rows.At(place - 1)
-		t.unpark(m)
+		t.unpark(now, m)
 		t.ungrant(m)
 	}
 	of[olderLife], of[newerLife] = of[newerLife], place
@@ -286,9 +291,9 @@ func (b *Broker) going(now protocol.Instant, who Member, out *Outbox) {
 	}
 	m.going = true
 	if m.parked {
-		b.members.unpark(m)
+		b.members.unpark(now, m)
 		m.closed = m.seq
-		b.answer(m.Member, protocol.ClaimClosed(0, m.seq, protocol.Refused, now.Sub(m.parkedAt)), out)
+		b.answer(m.Member, protocol.ClaimClosed(0, m.seq, protocol.Refused, m.waited), out)
 	}
 }
 
@@ -301,7 +306,7 @@ func (b *Broker) Hangup(now protocol.Instant, who Member, out *Outbox) {
 		return
 	}
 	if m.parked {
-		b.members.unpark(m)
+		b.members.unpark(now, m)
 		m.closed = m.seq
 	}
 	if !b.cfg.FreedByHangup {
