@@ -38,7 +38,7 @@ func (m *Machine) AppendCanonical(buf []byte, now Instant, ranks *Ranks, seat in
 		min(m.termGroups, termsThatMatter), min(m.interrupts, intsThatMatter), oneIf(m.wantsQuiet), oneIf(m.more))
 	c.Num(ranks.Incarnation(seat, m.incarnation))
 	b := &m.budget
-	c.Ats(m.retryAt, m.renewAt, m.settleAt, m.judgeAt, b.undoBy, b.settleBy, b.exitBy, b.killAt)
+	c.Ats(m.againAt, m.renewAt, m.settleAt, b.undoBy, b.settleBy, b.exitBy, b.killAt)
 	c.AtIf(m.termGroups == 1 && now < m.termAt.Add(signalWindow), m.termAt)
 	c.AtIf(now < m.doubtTo, m.doubtTo)
 	c.Num(uint64(m.surplus))
@@ -49,7 +49,7 @@ func (m *Machine) AppendCanonical(buf []byte, now Instant, ranks *Ranks, seat in
 	if m.seed != 0 {
 		c.Num(uint64(m.draws))
 	}
-	for _, b := range m.buckets {
+	for _, b := range m.histograms.all() {
 		c.Num(uint64(b))
 	}
 	for i := range m.slots {
@@ -78,7 +78,7 @@ func (c *canonical) slot(m *Machine, s *Slot) {
 		missed = min(s.missed, missesThatMatter)
 	}
 	c.Buf = append(c.Buf, s.queue, byte(s.verb), byte(s.reason), byte(s.cause), missed)
-	c.Nums(uint64(s.flags), c.ranks.Job(s.job), c.ranks.Token(s.job, s.token), uint64(s.kind), uint64(s.version), uint64(s.cursor))
+	c.Nums(uint64(s.flags), c.ranks.Job(s.job), c.ranks.Token(s.job, s.token), uint64(s.kind), uint64(s.cursor))
 	c.AtIf(s.renewable() && (s.state != SlotSettling || s.undoTrusts()), s.trust)
 	c.AtIf(s.has(renewing), s.asked)
 	switch {

@@ -9,12 +9,12 @@ import "github.com/quiesce/quiesce/internal/deviation"
 // come from AppendCanonical: they are not checked.
 func (m *Machine) ReadCanonical(cfg *Config, mem Memory, now Instant, buf []byte) []byte {
 	r := ReadForm(buf, now)
-	*m = Machine{cfg: cfg, slots: mem.Slots, requests: mem.Requests, buckets: mem.Buckets, present: mem.Present, stopAt: Never, doubtTo: now, termAt: Never}
+	*m = Machine{cfg: cfg, slots: mem.Slots, requests: mem.Requests, histograms: mem.Histograms, present: mem.Present, stopAt: Never, doubtTo: now, termAt: Never}
 	m.phase = Phase(r.Byte())
 	m.retries, m.settleTries, m.status, m.termGroups, m.interrupts = r.Byte(), r.Byte(), r.Byte(), r.Byte(), r.Byte()
 	m.wantsQuiet, m.more = r.Flag(), r.Flag()
 	m.incarnation = r.Num()
-	m.retryAt, m.renewAt, m.settleAt, m.judgeAt = r.At(), r.At(), r.At(), r.At()
+	m.againAt, m.renewAt, m.settleAt = r.At(), r.At(), r.At()
 	m.budget = budget{r.At(), r.At(), r.At(), r.At()}
 	if t, meant := r.AtIf(); meant {
 		m.termAt = t
@@ -30,8 +30,9 @@ func (m *Machine) ReadCanonical(cfg *Config, mem Memory, now Instant, buf []byte
 	if m.seed = r.Num(); m.seed != 0 {
 		m.draws = uint32(r.Num())
 	}
-	for i := range m.buckets {
-		m.buckets[i] = Bucket(r.Num())
+	buckets := m.histograms.all()
+	for i := range buckets {
+		buckets[i] = uint32(r.Num())
 	}
 	for i := range m.slots {
 		m.readSlot(&r, &m.slots[i])
@@ -51,7 +52,7 @@ func (m *Machine) readSlot(r *FormReader, s *Slot) {
 	s.queue, s.verb, s.reason, s.cause, s.missed = r.Byte(), Verb(r.Byte()), Reason(r.Byte()), Cause(r.Byte()), r.Byte()
 	s.flags = slotFlags(r.Num())
 	s.job, s.token = JobKey(r.Num()), Token(r.Num())
-	s.kind, s.version, s.cursor = Kind(r.Num()), uint16(r.Num()), Cursor(r.Num())
+	s.kind, s.cursor = Kind(r.Num()), Cursor(r.Num())
 	s.trust, _ = r.AtIf()
 	s.asked, _ = r.AtIf()
 	switch {

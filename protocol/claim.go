@@ -137,11 +137,11 @@ func (m *Machine) take(now Instant, i int, r *Request, ev Event, fx *Effects) {
 	since := min(r.sent.Add(ev.Span.less(m.cfg.DriftPPM)), now)
 	s := &m.slots[i]
 	*s = Slot{
-		job: ev.Job, token: ev.Token, kind: ev.JobKind, version: ev.Version, queue: ev.Queue,
+		job: ev.Job, token: ev.Token, kind: ev.JobKind, queue: ev.Queue,
 		mark: now, progress: now, trust: m.trustFrom(now, since),
 	}
 	m.armRenewal(now, since)
-	switch verb, reason := m.judgeGrant(now, i); verb {
+	switch verb, reason := m.judgeGrant(now, i, ev.Version); verb {
 	case NoVerb:
 		s.state = SlotRunning
 		fx.put(about(Start, i, s))
@@ -160,11 +160,12 @@ func (m *Machine) take(now Instant, i int, r *Request, ev Event, fx *Effects) {
 	}
 }
 
-// judgeGrant decides whether the job granted to slot i is run, or how it goes back.
-func (m *Machine) judgeGrant(now Instant, i int) (Verb, Reason) {
+// judgeGrant decides whether the job granted to slot i is run, or how it goes back; version is that
+// of its payload.
+func (m *Machine) judgeGrant(now Instant, i int, version uint16) (Verb, Reason) {
 	s := &m.slots[i]
 	switch {
-	case !m.understands(s.kind, s.version):
+	case !m.understands(s.kind, version):
 		return Refuse, BecauseRefused
 	case m.runsHere(i) && !m.deviates(deviation.RunsBesideZombie):
 		return Release, BecauseBusy

@@ -51,13 +51,13 @@ func (m *Machine) soonest() Instant {
 	at := Never
 	switch m.phase {
 	case PhaseBooting:
-		return m.retryAt
+		return m.againAt
 	case PhaseGone:
 		return Never
 	case PhaseServing, PhaseQuiet:
 		at = m.wedgedAt()
 	case PhaseDraining, PhaseCancelling:
-		at = min(m.budget.undoBy, m.judgeAt, m.budget.settleBy)
+		at = min(m.budget.undoBy, m.againAt, m.budget.settleBy)
 	case PhaseSettling:
 		at = m.budget.settleBy
 	}
@@ -83,7 +83,7 @@ func (m *Machine) soonest() Instant {
 func (m *Machine) armed(visit func(due)) {
 	switch m.phase {
 	case PhaseBooting:
-		visit(due{m.retryAt, registerAgain, NoSlot})
+		visit(due{m.againAt, registerAgain, NoSlot})
 		return
 	case PhaseGone:
 		return
@@ -91,7 +91,7 @@ func (m *Machine) armed(visit func(due)) {
 		visit(due{m.wedgedAt(), wedged, NoSlot})
 	case PhaseDraining, PhaseCancelling:
 		visit(due{m.budget.undoBy, undoEnds, NoSlot})
-		visit(due{m.judgeAt, judgeRound, NoSlot})
+		visit(due{m.againAt, judgeRound, NoSlot})
 	}
 	visit(due{m.budget.settleBy, settleEnds, NoSlot})
 	visit(due{m.renewAt, renewRound, NoSlot})

@@ -219,18 +219,18 @@ func TestADrainThatWeighsHandsBackAtOnce(t *testing.T) {
 func TestEstimatesBeyondTheLastBucketAreIgnored(t *testing.T) {
 	s := newStage(1, func(c *Config) { c.Policy.Estimates = Adaptive }).serve()
 	s.do(Estimate(plainKind, BucketsPerKind, 5), Estimate(lengthyKind, BucketsPerKind, 5), Estimate(lengthyKind+1, 0, 5))
-	require.Equal(t, make([]Bucket, BucketsPerKind*len(s.cfg.Kinds)), s.m.buckets)
+	require.Equal(t, make([]uint32, BucketsPerKind*len(s.cfg.Kinds)), s.m.histograms.buckets)
 	s.do(Estimate(plainKind, BucketsPerKind-1, 5))
-	require.EqualValues(t, 5, s.m.buckets[BucketsPerKind-1])
+	require.EqualValues(t, 5, s.m.histograms.buckets[BucketsPerKind-1])
 }
 
 func TestACopyKnowsTheEstimates(t *testing.T) {
 	s := newStage(1, func(c *Config) { c.Policy.Estimates = Adaptive }).serve().do(Estimate(plainKind, 3, 7))
 	var c Machine
 	s.m.CopyTo(&c, NewMemory(&s.cfg, 1))
-	require.Equal(t, s.m.buckets, c.buckets)
+	require.Equal(t, s.m.histograms, c.histograms)
 	s.do(Estimate(plainKind, 3, 8))
-	require.EqualValues(t, 7, c.buckets[3], "it is a copy, and goes its own way")
+	require.EqualValues(t, 7, c.histograms.buckets[3], "it is a copy, and goes its own way")
 }
 
 // A job beyond what was asked for goes back as it came: nobody is to blame for it.

@@ -2,18 +2,43 @@ package protocol
 
 import "math/bits"
 
+// BucketsPerKind is the number of buckets in which executions of one kind are counted by how
+// long they took; see Estimate.
+const BucketsPerKind = 32
+
+// Histograms are what a machine has been told of how long executions take. With nil it is told nothing.
+type Histograms struct {
+	buckets []uint32 // BucketsPerKind per kind
+}
+
+// NewHistograms allocates those of one machine; it returns nil if its policy uses none.
+func NewHistograms(cfg *Config) *Histograms {
+	if cfg.Policy.Estimates == NoEstimates && cfg.Policy.LateClaim != RunLateClaimIfShort {
+		return nil
+	}
+	return &Histograms{make([]uint32, BucketsPerKind*len(cfg.Kinds))}
+}
+
+// all returns the buckets of every kind, one kind after the other.
+func (h *Histograms) all() []uint32 {
+	if h == nil {
+		return nil
+	}
+	return h.buckets
+}
+
 // judgeEvery is how often an adaptive drain weighs its running jobs again.
 const judgeEvery = Second
 
 // onEstimated stores one bucket of a kind's execution times.
 func (m *Machine) onEstimated(now Instant, ev Event) {
-	i := int(ev.JobKind)*BucketsPerKind + int(ev.Seq)
-	if m.phase == PhaseGone || ev.Seq >= BucketsPerKind || i >= len(m.buckets) {
+	i, buckets := int(ev.JobKind)*BucketsPerKind+int(ev.Seq), m.histograms.all()
+	if m.phase == PhaseGone || ev.Seq >= BucketsPerKind || i >= len(buckets) {
 		return
 	}
-	m.buckets[i] = Bucket(ev.Count)
+	buckets[i] = ev.Count
 	if m.phase == PhaseDraining && m.cfg.Policy.Estimates == Adaptive {
-		m.judgeAt = now
+		m.againAt = now
 	}
 }
 
@@ -30,7 +55,7 @@ func bucketHigh(b int) int64 { return 2 << b }
 // the mean of what those took altogether. Within a bucket they lie evenly.
 func (m *Machine) tail(kind Kind, e int64) (n, meanTotal int64) {
 	var sumHi, sumLo uint64
-	for b, c := range m.buckets[int(kind)*BucketsPerKind : (int(kind)+1)*BucketsPerKind] {
+	for b, c := range m.histograms.buckets[int(kind)*BucketsPerKind : (int(kind)+1)*BucketsPerKind] {
 		lo, hi := bucketLow(b), bucketHigh(b)
 		if c == 0 || hi <= e {
 			continue
@@ -57,7 +82,7 @@ func (m *Machine) tail(kind Kind, e int64) (n, meanTotal int64) {
 // isShort reports whether nine in ten executions of a kind take no more than half of left.
 // Without an estimate the answer is no.
 func (m *Machine) isShort(kind Kind, left Duration) bool {
-	if len(m.buckets) == 0 || left <= 0 {
+	if m.histograms == nil || left <= 0 {
 		return false
 	}
 	all, _ := m.tail(kind, 0)
@@ -112,7 +137,7 @@ func scaled(a, x, c int64) int64 {
 
 // judgeAll hands back what is not worth going on with, and comes again in a while.
 func (m *Machine) judgeAll(now Instant, fx *Effects) {
-	m.judgeAt = Never
+	m.againAt = Never
 	if m.phase != PhaseDraining && m.phase != PhaseCancelling {
 		return
 	}
@@ -121,8 +146,8 @@ func (m *Machine) judgeAll(now Instant, fx *Effects) {
 		if s.state != SlotRunning {
 			continue
 		}
-		if len(m.buckets) == 0 || m.worthKeeping(now, s) {
-			m.judgeAt = now.Add(judgeEvery)
+		if m.histograms == nil || m.worthKeeping(now, s) {
+			m.againAt = now.Add(judgeEvery)
 			continue
 		}
 		m.drainCancel(now, i, ErrDraining, fx)

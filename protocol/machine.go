@@ -53,15 +53,14 @@ type Machine struct {
 	seed        uint64 // of the jitter; 0 is no jitter
 	draws       uint32 // jitters drawn so far
 
-	surplus   uint32  // releases of jobs for which there was no slot that are not answered
-	surplusTo Instant // until then the broker may hold the newest of them
-	doubtTo   Instant // until then the broker may hold what was given up while serving
-	retryAt   Instant // Booting: the next Register
-	judgeAt   Instant // the next weighing of going on against handing back
-	stopAt    Instant // the first stop; Never before it
-	termAt    Instant // first SIGTERM of the newest group
-	budget    budget
-	buckets   []Bucket
+	surplus    uint32  // releases of jobs for which there was no slot that are not answered
+	surplusTo  Instant // until then the broker may hold the newest of them
+	doubtTo    Instant // until then the broker may hold what was given up while serving
+	againAt    Instant // Booting: the next Register; in a drain: the next weighing of going on against handing back
+	stopAt     Instant // the first stop; Never before it
+	termAt     Instant // first SIGTERM of the newest group
+	budget     budget
+	histograms *Histograms
 }
 
 // Init makes m a machine at the beginning of its life: its first Step asks the driver to
@@ -70,10 +69,10 @@ type Machine struct {
 func (m *Machine) Init(cfg *Config, mem Memory, seed uint64) {
 	clear(mem.Slots)
 	clear(mem.Requests)
-	clear(mem.Buckets)
+	clear(mem.Histograms.all())
 	*m = Machine{
-		cfg: cfg, slots: mem.Slots, requests: mem.Requests, buckets: mem.Buckets, present: mem.Present, seed: seed,
-		renewAt: Never, settleAt: Never, judgeAt: Never, stopAt: Never,
+		cfg: cfg, slots: mem.Slots, requests: mem.Requests, histograms: mem.Histograms, present: mem.Present, seed: seed,
+		renewAt: Never, settleAt: Never, stopAt: Never,
 		budget: budget{Never, Never, Never, Never}, termAt: Never,
 	}
 }
@@ -83,13 +82,13 @@ func (m *Machine) CopyTo(dst *Machine, mem Memory) {
 	*dst = *m
 	dst.slots = mem.Slots[:len(m.slots)]
 	dst.requests = mem.Requests[:len(m.requests)]
-	dst.buckets = mem.Buckets[:len(m.buckets)]
+	dst.histograms = mem.Histograms
 	if dst.present = mem.Present; dst.present != nil {
 		dst.forget() // it is filled when the slots are counted
 	}
 	copy(dst.slots, m.slots)
 	copy(dst.requests, m.requests)
-	copy(dst.buckets, m.buckets)
+	copy(dst.histograms.all(), m.histograms.all())
 }
 
 // Deadline returns when the machine next wants to be stepped, or Never. After a Step it
@@ -104,7 +103,7 @@ func (m *Machine) Incarnation() uint64 { return m.incarnation }
 
 // Memory returns the memory the machine works in, to be used again by a later life.
 func (m *Machine) Memory() Memory {
-	return Memory{Slots: m.slots, Requests: m.requests, Buckets: m.buckets, Present: m.present}
+	return Memory{Slots: m.slots, Requests: m.requests, Histograms: m.histograms, Present: m.present}
 }
 
 // Slots returns the slots, to look at.

@@ -25,7 +25,6 @@ type Slot struct {
 	asked    Instant // renewing: when the oldest unanswered renewal was sent
 	mark     Instant // Running: its start; Undoing: its limit; Cancelled, Zombie: the cancel
 	cursor   Cursor  // waiting to be stored; 0 is none
-	version  uint16
 	kind     Kind
 	queue    uint8
 	state    SlotState
@@ -124,18 +123,12 @@ func (r *Request) State() RequestState { return r.state }
 // Seq returns the number of the newest request.
 func (r *Request) Seq() uint64 { return r.seq }
 
-// Bucket counts executions of one kind by duration; see Estimate.
-type Bucket uint32
-
-// BucketsPerKind is the number of buckets of one kind.
-const BucketsPerKind = 32
-
 // Memory is what a machine works in. The driver owns it, so that the machines of a whole
 // world can lie in one arena and be cloned by a copy.
 type Memory struct {
-	Slots    []Slot
-	Requests []Request // one per queue
-	Buckets  []Bucket  // BucketsPerKind per kind; may be empty unless estimates are used
+	Slots      []Slot
+	Requests   []Request   // one per queue
+	Histograms *Histograms // may be nil unless estimates are used
 
 	// Present is for machines with many slots, which then need not look through all of them for
 	// each grant. It says nothing that the slots do not say, and may be nil.
@@ -147,17 +140,9 @@ const manySlots = 64
 
 // NewMemory allocates memory for one machine.
 func NewMemory(cfg *Config, slots int) Memory {
-	mem := Memory{Slots: make([]Slot, slots), Requests: make([]Request, cfg.Queues), Buckets: NewBuckets(cfg)}
+	mem := Memory{Slots: make([]Slot, slots), Requests: make([]Request, cfg.Queues), Histograms: NewHistograms(cfg)}
 	if slots >= manySlots {
 		mem.Present = NewPresent(slots)
 	}
 	return mem
-}
-
-// NewBuckets allocates the buckets of one machine, or none if its policy uses no estimates.
-func NewBuckets(cfg *Config) []Bucket {
-	if cfg.Policy.Estimates == NoEstimates && cfg.Policy.LateClaim != RunLateClaimIfShort {
-		return nil
-	}
-	return make([]Bucket, BucketsPerKind*len(cfg.Kinds))
 }

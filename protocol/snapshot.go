@@ -8,7 +8,7 @@ import (
 
 // snapshotFormat is raised whenever the layout below changes. A snapshot of another format
 // is refused: what it would be read as is some other machine.
-const snapshotFormat = 1
+const snapshotFormat = 2
 
 // AppendSnapshot appends the exact state of m to buf: a machine that reads it back takes
 // every later Step as m would. Unlike AppendCanonical it keeps instants, tokens and numbers
@@ -22,21 +22,21 @@ func (m *Machine) AppendSnapshot(buf []byte) []byte {
 	buf = binary.AppendUvarint(buf, uint64(m.draws))
 	buf = binary.AppendUvarint(buf, uint64(m.surplus))
 	for _, t := range [...]Instant{
-		m.wake, m.retryAt, m.renewAt, m.settleAt, m.judgeAt, m.stopAt, m.doubtTo, m.surplusTo,
+		m.wake, m.againAt, m.renewAt, m.settleAt, m.stopAt, m.doubtTo, m.surplusTo,
 		m.budget.undoBy, m.budget.settleBy, m.budget.exitBy, m.budget.killAt, m.termAt,
 	} {
 		buf = binary.AppendVarint(buf, int64(t))
 	}
 	buf = binary.AppendUvarint(buf, uint64(len(m.slots)))
 	buf = binary.AppendUvarint(buf, uint64(len(m.requests)))
-	buf = binary.AppendUvarint(buf, uint64(len(m.buckets)))
+	buf = binary.AppendUvarint(buf, uint64(len(m.histograms.all())))
 	for i := range m.slots {
 		buf = m.slots[i].appendSnapshot(buf)
 	}
 	for q := range m.requests {
 		buf = m.requests[q].appendSnapshot(buf)
 	}
-	for _, b := range m.buckets {
+	for _, b := range m.histograms.all() {
 		buf = binary.AppendUvarint(buf, uint64(b))
 	}
 	return buf
@@ -55,10 +55,10 @@ func (s *Slot) appendSnapshot(buf []byte) []byte {
 		return append(buf, 0)
 	}
 	buf = append(buf, 1, byte(s.state), byte(s.verb), byte(s.reason), byte(s.cause), s.missed, s.queue)
-	for _, n := range [...]uint64{uint64(s.job), uint64(s.token), uint64(s.cursor), uint64(s.version), uint64(s.kind), uint64(s.flags)} {
+	for _, n := range [...]uint64{uint64(s.job), uint64(s.token), uint64(s.cursor), uint64(s.kind), uint64(s.flags)} {
 		buf = binary.AppendUvarint(buf, n)
 	}
-	for _, t := range [...]Instant{s.mark, s.progress, s.trust, s.asked, s.mark} {
+	for _, t := range [...]Instant{s.mark, s.progress, s.trust, s.asked} {
 		buf = binary.AppendVarint(buf, int64(t))
 	}
 	return buf
@@ -88,11 +88,11 @@ func SnapshotSlots(data []byte) (int, error) {
 // with an error, and m must then not be stepped.
 func (m *Machine) ReadSnapshot(cfg *Config, mem Memory, data []byte) (rest []byte, err error) {
 	r := snapshotReader{rest: data}
-	*m = Machine{cfg: cfg, slots: mem.Slots, requests: mem.Requests, buckets: mem.Buckets, present: mem.Present}
+	*m = Machine{cfg: cfg, slots: mem.Slots, requests: mem.Requests, histograms: mem.Histograms, present: mem.Present}
 	slots, requests, buckets := r.head(m)
-	if r.err == nil && (slots != len(mem.Slots) || requests != len(mem.Requests) || buckets != len(mem.Buckets)) {
+	if r.err == nil && (slots != len(mem.Slots) || requests != len(mem.Requests) || buckets != len(mem.Histograms.all())) {
 		r.err = fmt.Errorf("protocol: snapshot of %d slots, %d requests and %d buckets does not fit memory of %d, %d and %d; it belongs to another configuration",
-			slots, requests, buckets, len(mem.Slots), len(mem.Requests), len(mem.Buckets))
+			slots, requests, buckets, len(mem.Slots), len(mem.Requests), len(mem.Histograms.all()))
 	}
 	if r.err != nil {
 		return nil, r.err
@@ -103,8 +103,8 @@ func (m *Machine) ReadSnapshot(cfg *Config, mem Memory, data []byte) (rest []byt
 	for q := range m.requests {
 		r.request(&m.requests[q])
 	}
-	for i := range m.buckets {
-		m.buckets[i] = Bucket(r.below(1 << 32))
+	for i := range m.histograms.all() {
+		m.histograms.buckets[i] = uint32(r.below(1 << 32))
 	}
 	return r.rest, r.err
 }
@@ -128,7 +128,7 @@ func (r *snapshotReader) head(m *Machine) (slots, requests, buckets int) {
 	m.seed, m.incarnation, m.draws = r.uint(), r.uint(), uint32(r.below(1<<32))
 	m.surplus = uint32(r.below(1 << 32))
 	for _, t := range [...]*Instant{
-		&m.wake, &m.retryAt, &m.renewAt, &m.settleAt, &m.judgeAt, &m.stopAt, &m.doubtTo, &m.surplusTo,
+		&m.wake, &m.againAt, &m.renewAt, &m.settleAt, &m.stopAt, &m.doubtTo, &m.surplusTo,
 		&m.budget.undoBy, &m.budget.settleBy, &m.budget.exitBy, &m.budget.killAt, &m.termAt,
 	} {
 		*t = r.instant()
@@ -148,12 +148,8 @@ func (r *snapshotReader) slot(s *Slot, kinds int) {
 	s.reason, s.cause = Reason(r.byte(byte(Reasons)-1)), Cause(r.byte(byte(causes)-1))
 	s.missed, s.queue = r.byte(255), r.byte(255)
 	s.job, s.token, s.cursor = JobKey(r.uint()), Token(r.uint()), Cursor(r.uint())
-	s.version, s.kind, s.flags = uint16(r.below(1<<16)), Kind(r.below(1<<16)), slotFlags(r.below(1<<16))
-	var start Instant // once a field of its own
-	start, s.progress, s.trust, s.asked, s.mark = r.instant(), r.instant(), r.instant(), r.instant(), r.instant()
-	if s.state == SlotRunning {
-		s.mark = start
-	}
+	s.kind, s.flags = Kind(r.below(1<<16)), slotFlags(r.below(1<<16))
+	s.mark, s.progress, s.trust, s.asked = r.instant(), r.instant(), r.instant(), r.instant()
 	// A job of a kind that is not configured is refused at once: it is never more than settling.
 	if int(s.kind) >= kinds && s.state != SlotSettling && s.state != SlotLeaked {
 		r.damaged()

@@ -20,8 +20,8 @@ func restored(m *Machine) *Machine {
 	for q := range mem.Requests {
 		mem.Requests[q] = Request{seq: 99, state: RequestAsked}
 	}
-	for i := range mem.Buckets {
-		mem.Buckets[i] = 99
+	for i := range mem.Histograms.all() {
+		mem.Histograms.buckets[i] = 99
 	}
 	data := append(m.AppendSnapshot(nil), "what follows"...)
 	r := &Machine{wake: 99, phase: PhaseQuiet}
@@ -95,7 +95,7 @@ func TestADamagedSnapshotIsRefused(t *testing.T) {
 	foreign := append([]byte{}, whole...)
 	foreign[0] = 7
 	_, err := m.ReadSnapshot(&s.cfg, NewMemory(&s.cfg, 4), foreign)
-	assert.EqualError(t, err, "protocol: snapshot of format 7, and this version reads format 1; read it with the version that wrote it")
+	assert.EqualError(t, err, "protocol: snapshot of format 7, and this version reads format 2; read it with the version that wrote it")
 	_, err = m.ReadSnapshot(&s.cfg, NewMemory(&s.cfg, 5), whole)
 	assert.EqualError(t, err, "protocol: snapshot of 4 slots, 1 requests and 0 buckets does not fit memory of 5, 1 and 0; it belongs to another configuration")
 	phase := append([]byte{}, whole...)

@@ -152,12 +152,12 @@ func (m *Machine) leave(until Instant, fx *Effects) {
 		m.worsen(ExitUnsettled)
 	}
 	m.phase = PhaseGone
-	m.renewAt, m.settleAt, m.judgeAt, m.retryAt = Never, Never, Never, Never
+	m.renewAt, m.settleAt, m.againAt = Never, Never, Never
 	fx.put(Effect{Kind: Exit, Slot: NoSlot, Status: m.status, Until: until})
 }
 
 func (m *Machine) register(now Instant, fx *Effects) {
-	m.retryAt = now.Add(m.cfg.Reply).Add(m.backoff(m.cfg.Retry, m.retries))
+	m.againAt = now.Add(m.cfg.Reply).Add(m.backoff(m.cfg.Retry, m.retries))
 	increment(&m.retries)
 	fx.put(Effect{Kind: Register, Slot: NoSlot})
 }
@@ -169,7 +169,7 @@ func (m *Machine) onRegistered(now Instant, ev Event, fx *Effects) {
 	switch ev.Code {
 	case OK:
 		m.incarnation = ev.Seq
-		m.retryAt = Never
+		m.againAt = Never
 		m.phase = PhaseServing
 		if m.wantsQuiet {
 			m.phase = PhaseQuiet
@@ -178,7 +178,7 @@ func (m *Machine) onRegistered(now Instant, ev Event, fx *Effects) {
 		m.worsen(ExitRefused)
 		m.leave(Never, fx)
 	default:
-		m.retryAt = now.Add(m.backoff(m.cfg.Retry, m.retries))
+		m.againAt = now.Add(m.backoff(m.cfg.Retry, m.retries))
 	}
 }
 

@@ -125,9 +125,9 @@ func everyJobIsSomewhere(t *testing.T, w *World, row *meter.Row, b *books) {
 // everyPartAddsUp: sums are those of their parts.
 func everyPartAddsUp(t *testing.T, w *World, row *meter.Row, b *books) {
 	running := int64(0)
-	for i := range w.fleet.procs {
-		for k := range w.fleet.procs[i].execs {
-			if w.fleet.procs[i].execs[k].runs() {
+	for i := range w.fleet.used() {
+		for k := range w.fleet.at(i).execs {
+			if w.fleet.at(i).execs[k].runs() {
 				running++
 			}
 		}

@@ -29,8 +29,8 @@ func TestNoProcessMissesItsDeadline(t *testing.T) {
 		for _, park := range []protocol.Duration{model.NoLongPoll, protocol.Second, 20 * protocol.Second} {
 			w := newWorld(t, unpaused(slots, park), "hybrid", uint64(slots))
 			w.Observe(func(o Observation) {
-				for i := range w.fleet.procs {
-					if p := &w.fleet.procs[i]; p.state == seatUp && p.sent > 0 && o.At > p.global(p.machine.Deadline()) {
+				for i := range w.fleet.used() {
+					if p := w.fleet.at(i); p.state == seatUp && p.sent > 0 && o.At > p.global(p.machine.Deadline()) {
 						require.FailNow(t, "a deadline passed", "%d slots, park %v: seat %d wanted to be stepped at %d, and it is %d", slots, park, i, p.machine.Deadline(), p.local(o.At))
 					}
 				}

@@ -32,9 +32,9 @@ func (w *World) calmLimit() protocol.Duration {
 	q := &w.sc.Queue
 	each := 2*q.Lease + q.Backoff.Max + q.MaxMessageAge + 2*w.configs[0].Park
 	grace := w.sc.Supervisor.Allowed() + w.sc.Supervisor.PreStop + protocol.Duration(w.sc.Fleet.Start.Max())
-	sum := 10*q.Lease + q.SweepPeriod + q.SweepSlack + protocol.Duration(len(w.fleet.procs))*min(grace, protocol.Hour)
-	for i := range w.fleet.procs {
-		p := &w.fleet.procs[i]
+	sum := 10*q.Lease + q.SweepPeriod + q.SweepSlack + protocol.Duration(w.fleet.seats)*min(grace, protocol.Hour)
+	for i := range w.fleet.used() {
+		p := w.fleet.at(i)
 		sum += max(p.pausedUntil.Sub(w.now), p.partitionedUntil.Sub(w.now), p.blockedUntil.Sub(w.now), 0)
 	}
 	w.broker.EachJob(func(_ protocol.JobKey, row *model.JobRow) {

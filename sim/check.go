@@ -10,7 +10,7 @@ import (
 // Run; watching changes nothing of what happens.
 func (w *World) Check() *invariant.Checker {
 	w.check = invariant.New(invariant.Setup{
-		Scenario: w.sc, Preset: w.preset, Seats: len(w.fleet.procs), Slots: w.sc.Fleet.Claims(), Broker: w.broker,
+		Scenario: w.sc, Preset: w.preset, Seats: w.fleet.seats, Slots: w.sc.Fleet.Claims(), Broker: w.broker,
 	})
 	return w.check
 }

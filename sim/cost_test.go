@@ -68,8 +68,8 @@ func TestAHundredThousandWorkersRun(t *testing.T) {
 	w := newWorld(t, sc, "hybrid", 1)
 	run(t, w)
 	ready, old := 0, 0
-	for i := range w.fleet.procs {
-		if p := &w.fleet.procs[i]; p.state == seatUp && p.ready {
+	for i := range w.fleet.used() {
+		if p := w.fleet.at(i); p.state == seatUp && p.ready {
 			ready++
 			if p.generation == 0 {
 				old++

@@ -107,8 +107,8 @@ func (k *killing) see(o Observation) {
 
 // killHolder kills the process that runs the job, and waits for what becomes of the job.
 func (k *killing) killHolder(t *testing.T) {
-	for i := range k.fleet.procs {
-		if p := &k.fleet.procs[i]; p.state == seatUp && p.execs[0].works() {
+	for i := range k.fleet.used() {
+		if p := k.fleet.at(i); p.state == seatUp && p.execs[0].works() {
 			k.killed, k.started = k.now, 0
 			k.crash(p)
 			k.await(t)

@@ -112,7 +112,7 @@ func TestArrivalsWorkDeploysAndFaultsAreTheSameUnderEveryPolicy(t *testing.T) {
 		require.Greater(t, kinds["crash"], 5)
 		require.Greater(t, kinds["pause"], 5)
 		require.Greater(t, kinds["partition"], 5)
-		seats := len(newWorld(t, smallFleet(), "hybrid", seed).fleet.procs)
+		seats := newWorld(t, smallFleet(), "hybrid", seed).fleet.seats
 		require.GreaterOrEqual(t, kinds["preempt"], 15*(seats/12), "each hits every seat of its node")
 		for _, policy := range model.PresetNames() {
 			assert.Equal(t, want, observeOutside(t, policy, seed), "policy %s, seed %d", policy, seed)

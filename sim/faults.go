@@ -62,10 +62,13 @@ func (w *World) scheduleFaults() {
 // scheduleSeatFaults begins the series of faults of every seat, used or not.
 func (w *World) scheduleSeatFaults() {
 	if w.fleet.gaps != [seatFaults]*dist.Table{} {
-		w.fleet.struck = make([][seatFaults]uint32, len(w.fleet.procs))
+		w.fleet.struck = make([][seatFaults]uint32, w.fleet.seats)
+	} else if w.sc.Faults.DriftPPM == 0 {
+		return
 	}
-	for i := range w.fleet.procs {
-		p := &w.fleet.procs[i]
+	w.fleet.use(w.fleet.seats)
+	for i := range w.fleet.used() {
+		p := w.fleet.at(i)
 		if d := w.sc.Faults.DriftPPM; d > 0 {
 			p.drift = int32(int64(w.rnd.Choose(StreamDrift, uint64(p.seat), 0, int(2*d+1))) - d)
 		}
@@ -108,7 +111,7 @@ func lengthOf(rnd *Random, s *model.Spell, seat int32, kind int, n uint64) proto
 }
 
 func (w *World) onCrash(e event) {
-	p := &w.fleet.procs[e.seat]
+	p := w.fleet.at(e.seat)
 	w.note("crash", p)
 	if p.state == seatUp {
 		w.crash(p)
@@ -119,7 +122,7 @@ func (w *World) onCrash(e event) {
 // onPause makes a process stand still: its handlers do not work, its timers do not fire and
 // nothing is delivered, while every clock runs on.
 func (w *World) onPause(e event) {
-	p := &w.fleet.procs[e.seat]
+	p := w.fleet.at(e.seat)
 	length := w.spellLength(&w.sc.Faults.Pause, p, faultPause)
 	w.note("pause", p)
 	w.pause(p, length)
@@ -171,7 +174,7 @@ func (w *World) onResume(p *process) {
 }
 
 func (w *World) onPartition(e event) {
-	p := &w.fleet.procs[e.seat]
+	p := w.fleet.at(e.seat)
 	length := w.spellLength(&w.sc.Faults.Partition, p, faultPartition)
 	w.note("partition", p)
 	p.partition(w.now.Add(length))
@@ -205,8 +208,8 @@ func (w *World) scheduleFailover() {
 func (w *World) onFailover(event) {
 	w.broker.Forget(w.now, w.now.Add(-w.sc.Faults.ForgetFor), &w.out)
 	w.flush()
-	for i := range w.fleet.procs {
-		if p := &w.fleet.procs[i]; p.state == seatUp {
+	for i := range w.fleet.used() {
+		if p := w.fleet.at(i); p.state == seatUp {
 			at := max(w.now, p.partitionedUntil).Add(w.latency(StreamFailover, p.name()+1, w.fleet.failovers))
 			w.at(at, event{kind: evReconnect, whom: p.whom()})
 		}

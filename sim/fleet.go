@@ -12,9 +12,12 @@ import (
 
 // fleet is the seats, and the rollout that replaces what is in them.
 type fleet struct {
-	procs  []process
-	empty  []int32 // seats without a process, the next one to be used last
-	slots  int     // for claims, of each process
+	seats  int                 // how many there may be
+	taken  int                 // seats that have had a process: those from 0 on
+	procs  model.Slab[process] // by seat; those that something has happened to
+	empty  []int32             // seats that have had a process and have none, the next one to be taken last
+	upAt   []protocol.Instant  // when the process in a seat began to run, where workers poll in step
+	slots  int                 // for claims, of each process
 	nobody body
 	idle   []*body // of processes that have ended
 
@@ -39,14 +42,24 @@ type fleet struct {
 func (f *fleet) init(sc *model.Scenario) {
 	n := sc.Fleet.Workers
 	// Processes that are being stopped keep their seats, so a rollout may need as many again.
-	seats := 2*n + sc.Supervisor.Rollout.Surge(n)
+	f.seats = 2*n + sc.Supervisor.Rollout.Surge(n)
 	f.slots, f.wanted = sc.Fleet.Claims(), n
-	f.procs = make([]process, seats)
-	f.empty = make([]int32, seats)
-	for i := range f.procs {
-		p := &f.procs[i]
-		p.body, p.seat, p.termAt = &f.nobody, int32(i), protocol.Never
-		f.empty[i] = int32(seats - 1 - i)
+	if sc.Queue.InStep {
+		f.upAt = make([]protocol.Instant, f.seats)
+	}
+}
+
+// at returns a seat that is used.
+func (f *fleet) at(seat int32) *process { return f.procs.At(uint32(seat)) }
+
+// used returns how many seats are: those from 0 on.
+func (f *fleet) used() int32 { return int32(f.procs.Places()) }
+
+// use makes so many seats that may be used.
+func (f *fleet) use(seats int) {
+	for f.procs.Places() < seats {
+		seat := f.procs.New()
+		*f.procs.At(seat) = process{body: &f.nobody, seat: int32(seat), termAt: protocol.Never}
 	}
 }
 
@@ -65,18 +78,16 @@ func (f *fleet) body(cfg *protocol.Config) *body {
 // singleSlot is a body with one slot.
 type singleSlot struct {
 	body
-	_    [24]byte // to the end of a line
 	slot [1]protocol.Slot
 	exec [1]execution
-	_    [8]byte // likewise
 }
 
-// makeBodies makes a number of bodies that lie side by side: so many that the allocator gives those
-// with one slot pages of their own, where each begins with a line, and in a large fleet the others
-// whole pages of which nothing is left over.
+// makeBodies makes a number of bodies that lie side by side: so many, unless the fleet is small, that
+// the allocator gives those with one slot pages of their own, where each begins with a line, and in a
+// large fleet the others whole pages of which nothing is left over.
 func (f *fleet) makeBodies(cfg *protocol.Config) {
-	many := 64
-	if len(f.procs) >= vast {
+	many := min(128, f.seats)
+	if f.seats >= vast {
 		many = 1024
 	}
 	if f.slots == 1 {
@@ -97,7 +108,7 @@ func (f *fleet) makeBodies(cfg *protocol.Config) {
 
 func (f *fleet) makeBody(cfg *protocol.Config, b *body, slots []protocol.Slot, execs []execution) {
 	b.execs = execs
-	b.machine.Init(cfg, protocol.Memory{Slots: slots, Requests: b.requests[:], Buckets: protocol.NewBuckets(cfg)}, 0)
+	b.machine.Init(cfg, protocol.Memory{Slots: slots, Requests: b.requests[:], Histograms: protocol.NewHistograms(cfg)}, 0)
 	f.idle = append(f.idle, b)
 }
 
@@ -109,16 +120,30 @@ func (f *fleet) bury(p *process) {
 	}
 }
 
+// vacant returns the seat for a new process: the last that was left, or one that has had none yet.
+// It returns nil when there is none.
+func (f *fleet) vacant() *process {
+	if last := len(f.empty) - 1; last >= 0 {
+		seat := f.empty[last]
+		f.empty = f.empty[:last]
+		return f.at(seat)
+	}
+	if f.taken == f.seats {
+		return nil
+	}
+	f.taken++
+	f.use(f.taken)
+	return f.at(int32(f.taken - 1))
+}
+
 // startProcess puts a new process of the present generation into an empty seat; it reports
 // false when there is none left.
 func (w *World) startProcess() bool {
 	f := &w.fleet
-	if len(f.empty) == 0 {
+	p := f.vacant()
+	if p == nil {
 		return false
 	}
-	seat := f.empty[len(f.empty)-1]
-	f.empty = f.empty[:len(f.empty)-1]
-	p := &f.procs[seat]
 	p.stopping, p.termAt = false, protocol.Never
 	w.beginLife(p, f.generation)
 	return true
@@ -216,8 +241,8 @@ func (w *World) deploy() {
 	f.deploys++
 	f.pods = model.Pods{Stopping: f.pods.Stopping}
 	f.order = f.order[:0]
-	for i := range f.procs {
-		p := &f.procs[i]
+	for i := range f.used() {
+		p := f.at(i)
 		w.recount(p)
 		if p.state != seatEmpty && !p.stopping {
 			f.order = append(f.order, p.seat)
@@ -282,7 +307,7 @@ func (w *World) advanceRollout() {
 func (w *World) stopNext(ready bool) bool {
 	f := &w.fleet
 	for i := f.first; i < len(f.order); i++ {
-		p := &f.procs[f.order[i]]
+		p := f.at(f.order[i])
 		if p.stopping || p.state == seatEmpty || p.generation == f.generation {
 			if i == f.first {
 				f.first++
@@ -331,14 +356,14 @@ func (w *World) stopBy(p *process, plan model.StopPlan, cause meter.Cause) {
 
 // alive reports whether the life behind a claim still runs.
 func (w *World) alive(owner model.Member) bool {
-	return w.fleet.procs[owner.Seat].is(owner)
+	return w.fleet.at(owner.Seat).is(owner)
 }
 
 // progress returns how far the executions that run now have come, by job.
 func (f *fleet) progress(now protocol.Instant) *model.Pages[protocol.Duration] {
 	live := new(model.Pages[protocol.Duration])
-	for i := range f.procs {
-		p := &f.procs[i]
+	for i := range f.used() {
+		p := f.at(i)
 		for k := range p.execs {
 			if x := &p.execs[k]; x.runs() {
 				job, done := uint64(p.slot(k).Job()), x.progress(p.worksAt(now))

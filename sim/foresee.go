@@ -16,17 +16,17 @@ const vast = 4096
 func (w *World) foresee(next []agenda.Entry[event]) {
 	for i := range next {
 		e := &next[i].What
-		prefetch.All(&w.fleet.procs[e.seat])
+		prefetch.All(w.fleet.at(e.seat))
 		w.foreseeRequest(e, 0)
 	}
 	for i := range next {
 		e := &next[i].What
-		w.fleet.foresee(w.fleet.procs[e.seat].body)
+		w.fleet.foresee(w.fleet.at(e.seat).body)
 		w.foreseeRequest(e, 1)
 	}
 	for i := range next {
 		e := &next[i].What
-		w.fleet.foreseeSlot(w.fleet.procs[e.seat].body, int(e.slot))
+		w.fleet.foreseeSlot(w.fleet.at(e.seat).body, int(e.slot))
 		w.foreseeRequest(e, 2)
 	}
 	for i := range next {
@@ -51,7 +51,7 @@ func (w *World) foreseeReturn(e *event, step int) {
 	if e.kind != evHandler {
 		return
 	}
-	if p := &w.fleet.procs[e.seat]; int(e.slot) < len(p.execs) {
+	if p := w.fleet.at(e.seat); int(e.slot) < len(p.execs) {
 		job := p.slot(int(e.slot)).Job()
 		w.broker.ForeseeReturn(e.seat, job, step)
 		if step < 2 {
@@ -73,7 +73,7 @@ func (f *fleet) foresee(b *body) {
 
 // Of a body with more slots, what is for drains comes last in the machine, and is left out.
 const (
-	whole  = 8 * line
+	whole  = 7 * line
 	looked = 4 * line
 )
 
@@ -101,7 +101,7 @@ func (w *World) foreseeWaiting() {
 // time one step further for each, as foresee does.
 func (w *World) foreseeSeats(seats []int32) {
 	for place, seat := range seats[:min(3, len(seats))] {
-		switch p := &w.fleet.procs[seat]; place {
+		switch p := w.fleet.at(seat); place {
 		case 0:
 			w.fleet.foreseeSlot(p.body, 0)
 		case 1:

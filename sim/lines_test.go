@@ -23,10 +23,11 @@ func TestSeatsAndBodiesWithOneSlotBeginWithALine(t *testing.T) {
 	sc.Fleet.Workers, sc.Fleet.Slots = 500, 1
 	w := newWorld(t, sc, "hybrid", 1)
 	require.NoError(t, w.runTo(protocol.Instant(5*protocol.Second), nil))
-	require.Zero(t, reflect.ValueOf(w.fleet.procs).Pointer()%line)
 	up := 0
-	for i := range w.fleet.procs {
-		if p := &w.fleet.procs[i]; p.state == seatUp {
+	for i := range w.fleet.used() {
+		p := w.fleet.at(i)
+		require.Zero(t, reflect.ValueOf(p).Pointer()%line)
+		if p.state == seatUp {
 			require.Zero(t, reflect.ValueOf(p.body).Pointer()%line)
 			up++
 		}

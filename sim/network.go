@@ -12,8 +12,8 @@ const drawsPerMessage = 4
 // send puts an effect on the wire to the broker, claims in step on the next tick.
 func (w *World) send(p *process, e *protocol.Effect) {
 	if w.sc.Queue.InStep && e.Kind == protocol.Claim {
-		poll := protocol.Instant(w.sc.Queue.Poll)
-		at := p.upAt + (w.now-p.upAt+poll-1)/poll*poll
+		poll, upAt := protocol.Instant(w.sc.Queue.Poll), w.fleet.upAt[p.seat]
+		at := upAt + (w.now-upAt+poll-1)/poll*poll
 		w.at(at, event{kind: evBeat, whom: p.whom(), what: w.requests.Put(model.Request{Effect: *e})})
 		p.expect(w.now, at)
 		return
@@ -86,7 +86,7 @@ func (w *World) onRequest(e event) {
 		w.serve(e)
 		return
 	}
-	p, from := &w.fleet.procs[e.seat], w.requests.At(e.what).From
+	p, from := w.fleet.at(e.seat), w.requests.At(e.what).From
 	w.brokerFree = max(w.brokerFree, w.now)
 	if w.brokerFree > w.now.Add(w.sc.Queue.MaxMessageAge) {
 		w.requests.Free(e.what)
@@ -110,7 +110,7 @@ func (w *World) serve(e event) {
 	}
 	w.broker.Handle(w.now, req, &w.out)
 	w.flush()
-	if p := &w.fleet.procs[e.seat]; p.is(req.From) {
+	if p := w.fleet.at(e.seat); p.is(req.From) {
 		if req.Effect.Kind == protocol.Claim && w.broker.Parks(req.From) {
 			p.visitAt = w.now.Add(w.configs[0].Park) // by an answer
 		}
@@ -156,7 +156,7 @@ func (w *World) flush() {
 
 // sendAnswer puts one message to a worker on the wire.
 func (w *World) sendAnswer(parts []model.Answer) {
-	p := &w.fleet.procs[parts[0].To.Seat]
+	p := w.fleet.at(parts[0].To.Seat)
 	listens := p.is(parts[0].To)
 	if listens {
 		p.visitAt = 0 // what it waited for was this answer

@@ -60,8 +60,9 @@ func (w *World) onNodeFault(e event) error {
 	if e.what > 0 {
 		f = w.sc.Faults.At[e.what-1]
 	}
-	for seat := int(e.seat); seat < len(w.fleet.procs); seat += w.sc.Fleet.Workers {
-		p := &w.fleet.procs[seat]
+	w.fleet.use(w.fleet.seats)
+	for seat := e.seat; seat < w.fleet.used(); seat += int32(w.sc.Fleet.Workers) {
+		p := w.fleet.at(seat)
 		w.note(f.Kind.String(), p)
 		switch f.Kind {
 		case model.NodeCrash:

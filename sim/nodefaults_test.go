@@ -70,8 +70,8 @@ func minuteFive(kind model.FaultKind, node int32, length protocol.Duration) mode
 }
 
 func (f *fleet) up() (n int) {
-	for i := range f.procs {
-		if f.procs[i].state == seatUp && !f.procs[i].stopping {
+	for i := range f.used() {
+		if f.at(i).state == seatUp && !f.at(i).stopping {
 			n++
 		}
 	}
@@ -140,7 +140,7 @@ func TestPreemptionsDuringARolloutAndOfMoreNodesThanSeatsAreMadeGood(t *testing.
 func TestACrashedNodeCrashesWhoeverStandsOnIt(t *testing.T) {
 	sc := nodeFleet(model.RollingUpdate, minuteFive(model.NodeCrash, 12+7, 0))
 	w := newWorld(t, sc, "hybrid", 1)
-	life := w.fleet.procs[7].life
+	life := w.fleet.at(7).life
 	var crashed []int32
 	w.Observe(func(o Observation) {
 		if o.Kind == SawRecord && o.Record.Kind == meter.ProcessCrashed {
@@ -149,15 +149,15 @@ func TestACrashedNodeCrashesWhoeverStandsOnIt(t *testing.T) {
 	})
 	run(t, w)
 	assert.Equal(t, []int32{7}, crashed)
-	assert.Greater(t, w.fleet.procs[7].life, life)
+	assert.Greater(t, w.fleet.at(7).life, life)
 }
 
 func TestAPausedAndACutOffNodeLastAsLongAsRecorded(t *testing.T) {
 	sc := nodeFleet(model.RollingUpdate, minuteFive(model.NodePause, 1, protocol.Minute), minuteFive(model.NodePartition, 2, protocol.Minute))
 	w := newWorld(t, sc, "hybrid", 1)
 	require.NoError(t, w.runTo(protocol.Instant(5*protocol.Minute), nil))
-	assert.Equal(t, protocol.Instant(6*protocol.Minute), w.fleet.procs[1].pausedUntil)
-	assert.Equal(t, protocol.Instant(6*protocol.Minute), w.fleet.procs[2].partitionedUntil)
+	assert.Equal(t, protocol.Instant(6*protocol.Minute), w.fleet.at(1).pausedUntil)
+	assert.Equal(t, protocol.Instant(6*protocol.Minute), w.fleet.at(2).partitionedUntil)
 	assert.Positive(t, run(t, w).Stalls[meter.ByLease].N, "both last longer than the lease")
 }
 

@@ -51,7 +51,7 @@ func TestOutsideIsWhatComesToARun(t *testing.T) {
 	assert.Greater(t, len(jobs), 50)
 	assert.Equal(t, arrived, jobs)
 
-	told, err := outside.SeatFaults(len(w.fleet.procs))
+	told, err := outside.SeatFaults(w.fleet.seats)
 	require.NoError(t, err)
 	var same []SeatFault
 	seen := map[SeatFaultKind]int{}

@@ -49,8 +49,6 @@ type body struct {
 	pausedUntil  protocol.Instant
 	blockedUntil protocol.Instant // an execution starves the process
 	machine      protocol.Machine
-
-	upAt protocol.Instant // when it began to run
 }
 
 // member says who the process is to the broker.
@@ -214,7 +212,9 @@ func (w *World) onUp(p *process) {
 		cfg = &w.configs[1]
 	}
 	p.body = w.fleet.body(cfg)
-	p.upAt = w.now
+	if w.fleet.upAt != nil {
+		w.fleet.upAt[p.seat] = w.now
+	}
 	p.machine.Init(cfg, p.machine.Memory(), w.rnd.Draw(StreamSeed, p.name(), 0)|1)
 	if w.check != nil {
 		w.check.Up(w.now, p.member(), cfg, int64(p.drift))

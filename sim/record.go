@@ -19,10 +19,6 @@ const (
 	SawUncounted                        // at the end: a job that is done was never counted down
 )
 
-// Machine returns the machine of a seat, to look at; what it shows means nothing while no
-// process runs there.
-func (w *World) Machine(seat int32) *protocol.Machine { return &w.fleet.procs[seat].machine }
-
 // Observation is one thing that happened in a world, for those who look on.
 type Observation struct {
 	At     protocol.Instant
@@ -55,7 +51,7 @@ func (w *World) record(r meter.Record) {
 	r.At, r.Deploy = w.now, w.fleet.deploys
 	w.stir(uint64(r.Kind)<<8|uint64(r.How), uint64(r.Job), uint64(r.Work))
 	if w.observer != nil {
-		w.observer(Observation{At: w.now, Kind: SawRecord, Seat: r.Seat, Life: w.fleet.procs[r.Seat].life, Record: r})
+		w.observer(Observation{At: w.now, Kind: SawRecord, Seat: r.Seat, Life: w.fleet.at(r.Seat).life, Record: r})
 	}
 	w.meter.Add(r)
 }
@@ -91,7 +87,7 @@ func (w *World) recordFact(f *model.Fact) {
 
 // causeOfSilence says why a holder does not renew its claim any more.
 func (w *World) causeOfSilence(seat int32, life uint64) meter.Cause {
-	p := &w.fleet.procs[seat]
+	p := w.fleet.at(seat)
 	switch {
 	case life != uint64(p.life):
 		return *p.causeOf(life)
@@ -104,7 +100,7 @@ func (w *World) causeOfSilence(seat int32, life uint64) meter.Cause {
 
 // causeOfStop says who stopped the life that settled a claim, be it over by now or not.
 func (w *World) causeOfStop(f *model.Fact) meter.Cause {
-	p := &w.fleet.procs[f.Seat]
+	p := w.fleet.at(f.Seat)
 	switch ended := *p.causeOf(f.Nonce); {
 	case f.Nonce == uint64(p.life):
 		return p.cause
@@ -123,7 +119,7 @@ func (w *World) causeOfRelease(f *model.Fact) meter.Cause {
 		return meter.ByLease
 	case f.Reason == protocol.BecauseDrain || f.Reason == protocol.BecauseHurry || f.Reason == protocol.BecauseLate:
 		return w.causeOfStop(f)
-	case w.fleet.procs[f.Seat].stopping:
+	case w.fleet.at(f.Seat).stopping:
 		return w.causeOfStop(f)
 	default:
 		return meter.ByOther

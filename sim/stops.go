@@ -26,7 +26,7 @@ func (w *World) cutShort(p *process, plan model.StopPlan) model.StopPlan {
 
 // onEvict lets the node stop a process by the usual sequence, but with less grace.
 func (w *World) onEvict(e event) {
-	p := &w.fleet.procs[e.seat]
+	p := w.fleet.at(e.seat)
 	if p.state != seatEmpty && !p.stopping {
 		w.note("eviction", p)
 		w.stopBy(p, w.sc.Supervisor.Evict(w.now, w.sc.Faults.Evict.Grace), meter.ByOther)
@@ -38,7 +38,7 @@ func (w *World) onEvict(e event) {
 // onPreempt tells a process that its machine will be taken away, and when. One that is being
 // stopped already may be killed sooner for it.
 func (w *World) onPreempt(e event) {
-	p := &w.fleet.procs[e.seat]
+	p := w.fleet.at(e.seat)
 	if p.state != seatEmpty {
 		w.note("preemption", p)
 		w.takeAway(p, w.sc.Faults.Preempt.Notice)
@@ -76,8 +76,8 @@ func (w *World) onScaleIn() {
 	n := min(in.Workers, len(victims), f.wanted-1)
 	f.wanted -= n
 	for _, seat := range victims[:n] {
-		w.note("scale-in", &f.procs[seat])
-		p := &f.procs[seat]
+		w.note("scale-in", f.at(seat))
+		p := f.at(seat)
 		w.stopBy(p, w.cutShort(p, w.sc.Supervisor.Stop(w.now)), meter.ByOther)
 	}
 	w.at(w.now.Add(in.Back), event{kind: evScaleBack, what: uint32(n)})
@@ -91,14 +91,15 @@ func (w *World) onScaleIn() {
 func (w *World) victims(idleFirst bool) []int32 {
 	f := &w.fleet
 	var seats []int32
-	for i := range f.procs {
-		if p := &f.procs[i]; p.state != seatEmpty && !p.stopping {
+	for i := range f.used() {
+		if p := f.at(i); p.state != seatEmpty && !p.stopping {
 			seats = append(seats, p.seat)
 		}
 	}
 	busy := func(seat int32) bool {
-		for i := range f.procs[seat].execs {
-			if f.procs[seat].execs[i].state != execNone {
+		execs := f.at(seat).execs
+		for i := range execs {
+			if execs[i].state != execNone {
 				return true
 			}
 		}

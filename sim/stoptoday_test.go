@@ -47,8 +47,8 @@ func stopToday(t *testing.T, queue string) handed {
 		}
 	})
 	require.NoError(t, w.runTo(protocol.Instant(70*protocol.Second), nil))
-	for i := range w.fleet.procs {
-		if p := &w.fleet.procs[i]; p.state == seatUp && p.execs[0].works() {
+	for i := range w.fleet.used() {
+		if p := w.fleet.at(i); p.state == seatUp && p.execs[0].works() {
 			term = w.now
 			w.stopProcess(p)
 			break

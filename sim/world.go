@@ -131,9 +131,9 @@ func NewWorld(sc *model.Scenario, preset model.Preset, seed uint64, overrides ma
 	}
 	w.configure()
 	w.fleet.init(sc)
-	w.large = len(w.fleet.procs) >= vast
+	w.large = w.fleet.seats >= vast
 	bc := brokerConfig(sc, preset, w.configs[0].Park)
-	w.broker = model.NewBroker(&bc, len(w.fleet.procs), sc.Fleet.Claims())
+	w.broker = model.NewBroker(&bc, w.fleet.seats, sc.Fleet.Claims())
 	w.meter = meter.New(meter.Window{
 		From: protocol.Instant(sc.Warmup), Until: w.end, Cooldown: cooldown(sc),
 		Keep: bc.MaxMessageAge + bc.Journal,
@@ -267,7 +267,7 @@ func (w *World) dispatch(e event) error {
 // dispatchToProcess hands an event to the life it is for. A process that stands still, or
 // that is kept busy, takes it in when it runs again; only SIGKILL and the like do not wait.
 func (w *World) dispatchToProcess(e event) {
-	p := &w.fleet.procs[e.seat]
+	p := w.fleet.at(e.seat)
 	if p.life != e.life || p.state == seatEmpty {
 		w.drop(e)
 		return

@@ -22,10 +22,7 @@ type engine struct {
 	judges    bool      // see World.judges
 	seen      *coverage // nil unless somebody wants to know
 
-	was        protocol.Machine // for seen: the machine before a step
-	wasSlots   [maxSlots]protocol.Slot
-	wasRequest [1]protocol.Request
-	wasBuckets [protocol.BucketsPerKind]protocol.Bucket
+	was worker // for seen: the machine before a step, and nothing else of its worker
 }
 
 func newEngine(w World) *engine {
@@ -33,6 +30,7 @@ func newEngine(w World) *engine {
 	e.fx = protocol.NewEffects(e.slots, 1)
 	e.coder.init(e)
 	e.marker.init(&e.coder.ranks)
+	e.was.histograms = e.histograms()
 	e.memo.off = w.Failovers > 0 // a new token is then compared with all that anybody knows
 	return e
 }
@@ -46,12 +44,12 @@ func (e *engine) step(st *state, i int, ev protocol.Event) {
 	st.touched |= 1 << i
 	if e.seen != nil {
 		e.seen.before(e, w, st.now, ev)
-		w.machine.CopyTo(&e.was, protocol.Memory{Slots: e.wasSlots[:], Requests: e.wasRequest[:], Buckets: e.wasBuckets[:]})
+		w.machine.CopyTo(&e.was.machine, e.memory(&e.was))
 	}
 	e.fx.Reset()
 	w.machine.Step(st.now, ev, e.fx)
 	if e.seen != nil {
-		e.seen.after(w, &e.was, ev)
+		e.seen.after(w, &e.was.machine, ev)
 	}
 	if ev.Kind == protocol.Registered && ev.Code == protocol.OK {
 		w.member.Incarnation = w.machine.Incarnation()

@@ -36,10 +36,10 @@ type hand struct {
 // worker is a seat: the life in it, and its machine with what that works in.
 type worker struct {
 	life
-	machine protocol.Machine
-	slots   [maxSlots]protocol.Slot
-	request [1]protocol.Request
-	buckets []protocol.Bucket // if the world tells how long jobs take
+	machine    protocol.Machine
+	slots      [maxSlots]protocol.Slot
+	request    [1]protocol.Request
+	histograms *protocol.Histograms
 }
 
 // life is what the world knows of a process, and what runs in it.
@@ -169,7 +169,15 @@ const base = protocol.Instant(1000 * tick)
 
 // memory is what a worker's machine works in.
 func (e *engine) memory(w *worker) protocol.Memory {
-	return protocol.Memory{Slots: w.slots[:e.slots], Requests: w.request[:], Buckets: w.buckets}
+	return protocol.Memory{Slots: w.slots[:e.slots], Requests: w.request[:], Histograms: w.histograms}
+}
+
+// histograms returns memory for what a machine is told of how long jobs take, if it is told.
+func (e *engine) histograms() *protocol.Histograms {
+	if e.world.Estimates == 0 {
+		return nil
+	}
+	return protocol.NewHistograms(&e.cfg)
 }
 
 // copyWorker copies one worker of a state to another.
@@ -216,9 +224,7 @@ func (e *engine) empty() *state {
 	e.out.Reset()
 	st := &state{workers: make([]worker, e.world.Workers)}
 	for i := range st.workers {
-		if e.world.Estimates > 0 {
-			st.workers[i].buckets = make([]protocol.Bucket, protocol.BucketsPerKind)
-		}
+		st.workers[i].histograms = e.histograms()
 	}
 	b.CopyTo(&st.broker) // which is no larger than it has to be
 	return st
