@@ -16,6 +16,8 @@ RACE ?= $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 PURE = internal/deviation model model/dist protocol sim sim/agenda sim/explore sim/invariant
 # what is tested without the race detector, which makes it five to ten times as slow: those, and what runs worlds or commands, or reads files, by the thousand
 CALM = $(addprefix ./,$(PURE) sim/hunt cmd/simulate scenarios scenarios/trace examples/...)
+# what is checked is compiled without default.pgo, or every package is compiled once more for the commands
+PGO = -pgo=off
 # run as it is, so that its dependencies are not ours
 STATICCHECK ?= go run honnef.co/go/tools/cmd/staticcheck@v0.7.0
 
@@ -32,15 +34,14 @@ build: ## Build ./simulate
 tools: ## Install redis-server where that is possible; tests that need it say so and skip without it
 	@.ci/need redis-server redis-server || true
 
-# compiled without default.pgo, or every package is compiled a second time for the tests of the commands
 test: tools lint ## What CI runs: lint, and every test, with the race detector where anything can race
-	go test $(RACE) -pgo=off -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(CALM))")
-	go test $(RACE) -pgo=off -run 'AnyNumberOfLanes|WhateverTheCores|Stopped' ./sim/explore ./sim/hunt ./cmd/simulate # their goroutines
-	go test -pgo=off $(CALM)
+	go test $(RACE) $(PGO) -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(CALM))")
+	go test $(RACE) $(PGO) -run 'AnyNumberOfLanes|WhateverTheCores|Stopped' ./sim/explore ./sim/hunt ./cmd/simulate # their goroutines
+	go test $(PGO) $(CALM)
 
 lint: ## gofmt, vet and staticcheck
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "make fmt would change:" $$unformatted >&2; exit 1; }
-	go vet ./... && $(STATICCHECK) ./...
+	go vet $(PGO) ./... && GOFLAGS="$$GOFLAGS $(PGO)" $(STATICCHECK) ./...
 
 fmt: ## Format every Go file
 	gofmt -w .
@@ -75,8 +76,8 @@ cover: ## Test coverage by function, into out/cover.txt, and in all
 	@go tool cover -func=out/cover.out > out/cover.txt && tail -n 1 out/cover.txt
 
 cross: ## See that everything compiles for macOS and Windows, tests included
-	GOOS=darwin CGO_ENABLED=0 go vet ./... && GOOS=darwin CGO_ENABLED=0 go build ./...
-	GOOS=windows CGO_ENABLED=0 go vet ./... && GOOS=windows CGO_ENABLED=0 go build ./...
+	GOOS=darwin CGO_ENABLED=0 go vet $(PGO) ./... && GOOS=darwin CGO_ENABLED=0 go build $(PGO) ./...
+	GOOS=windows CGO_ENABLED=0 go vet $(PGO) ./... && GOOS=windows CGO_ENABLED=0 go build $(PGO) ./...
 
 determinism: ## Same seed, same bytes: two processes, two widths, and arm64 where qemu-user is there
 	go test -count=1 -v ./internal/arch/determinism

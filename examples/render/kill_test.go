@@ -156,7 +156,7 @@ func watch(dir string) (end func() (seen int, bad []string)) {
 			case <-stop:
 				look()
 				return
-			case <-time.After(5 * time.Millisecond):
+			case <-time.After(20 * time.Millisecond):
 				look()
 			}
 		}

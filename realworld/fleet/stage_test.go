@@ -130,7 +130,7 @@ var plain = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	path := filepath.Join(dir, "simulate")
-	out, err := exec.Command("go", "build", "-race=false", "-o", path, "github.com/quiesce/quiesce/cmd/simulate").CombinedOutput()
+	out, err := exec.Command("go", "build", "-race=false", "-pgo=off", "-o", path, "github.com/quiesce/quiesce/cmd/simulate").CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}

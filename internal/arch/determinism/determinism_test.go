@@ -69,7 +69,7 @@ func build(t *testing.T, root string, env ...string) string {
 	if runtime.GOOS == "windows" {
 		out += ".exe"
 	}
-	cmd := exec.Command("go", "build", "-o", out, "./cmd/simulate")
+	cmd := exec.Command("go", "build", "-pgo=off", "-o", out, "./cmd/simulate") // as it is compiled for the tests
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), env...)
 	text, err := cmd.CombinedOutput()
