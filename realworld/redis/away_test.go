@@ -205,6 +205,7 @@ func (l leavesAfterRegister) Register(ctx context.Context, life worker.Life) (ui
 // A worker has filled its slots at the other nodes, and nothing of it is out when it is told to stop:
 // what the silent node has granted it nobody but the broker knows of.
 func TestWhoMayHoldAClaimAtASilentNodeDoesNotExitClean(t *testing.T) {
+	t.Parallel()
 	for name, back := range map[string]bool{"it stays away": false, "it comes back": true} {
 		t.Run(name, func(t *testing.T) {
 			s := scatter(t, "stopped")

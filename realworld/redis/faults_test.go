@@ -229,6 +229,7 @@ func TestASlowServerIsWaitedFor(t *testing.T) {
 }
 
 func TestAnAnswerThatComesTooLateIsAskedForAgain(t *testing.T) {
+	t.Parallel()
 	s := ownServer(t)
 	p := newProxy(t, s.Socket())
 	f := newFixture(t, on("unix://"+p.Socket()), func(o *Options) {
