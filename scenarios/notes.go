@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/model/offered"
 	"github.com/quiesce/quiesce/protocol"
 )
 
@@ -40,18 +41,8 @@ func overbusy(s *model.Scenario) string {
 		return ""
 	}
 	c := q.Timing().WithDefaults()
-	var calls, working float64 // a second; slots
-	for i := range s.Jobs {
-		j := &s.Jobs[i]
-		if j.Arrivals == nil || j.Work == nil {
-			continue
-		}
-		rate := float64(protocol.Second) / j.Arrivals.Moments().Mean
-		work := j.Work.Moments().Mean
-		working += rate * work / float64(protocol.Second)
-		calls += 2 * rate
-		calls += rate * work / float64(c.Heartbeat) // of the long ones more, of the short ones none
-	}
+	rate, working := offered.Load(s)
+	calls := 2*rate + working*float64(protocol.Second)/float64(c.Heartbeat) // a second; renewals more of the long ones, none of the short
 	workers, slots := float64(s.Fleet.Workers), float64(s.Fleet.Slots)
 	asking := workers * (1 - math.Pow(min(working/(workers*slots), 1), slots))
 	every := float64(c.Park)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/dist"
+	"github.com/quiesce/quiesce/model/offered"
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/sim/lab"
 )
@@ -107,15 +108,8 @@ func jobsInWords(sc *model.Scenario) string {
 	if sc.Trace != nil {
 		return fmt.Sprintf("from the trace, %s", plural(len(sc.Jobs), "kind"))
 	}
-	var rate, work float64
-	for i := range sc.Jobs {
-		if j := &sc.Jobs[i]; j.Arrivals != nil && j.Work != nil {
-			r := 1e9 / j.Arrivals.Moments().Mean
-			rate += r
-			work += r * j.Work.Moments().Mean / 1e9
-		}
-	}
-	s := fmt.Sprintf("%s, %s each on average", perTime(rate), prose(work/rate))
+	rate, busy := offered.Load(sc)
+	s := fmt.Sprintf("%s, %s each on average", perTime(rate), prose(busy/rate))
 	if n := len(sc.Jobs); n > 1 {
 		s += fmt.Sprintf(", of %d kinds", n)
 	}

@@ -50,6 +50,10 @@ var table = []row{
 		why: "distributions are tables of integers, of use to anybody",
 	},
 	{
+		pkg: "model/offered", ours: []string{"model", "protocol"},
+		why: "what is asked of a fleet is a number for people and for estimates, and the model has none that are not whole",
+	},
+	{
 		pkg: "model/meter", ours: []string{"model", "protocol"}, others: []string{"github.com/HdrHistogram/hdrhistogram-go"},
 		why: "the lab and real fleets are measured by the same code, so it depends on neither",
 	},
@@ -83,7 +87,7 @@ var table = []row{
 		why: "the hunt runs worlds of the simulator; a mutant is one of the model's by name",
 	},
 	{
-		pkg: "sim/lab", ours: []string{"model", "model/dist", "model/meter", "protocol", "sim"}, others: []string{"gonum.org/v1/gonum"},
+		pkg: "sim/lab", ours: []string{"model", "model/dist", "model/meter", "model/offered", "protocol", "sim"}, others: []string{"gonum.org/v1/gonum"},
 		why: "the lab makes statistics of replications; what they are of is said in plain values",
 	},
 	{
@@ -91,7 +95,7 @@ var table = []row{
 		why: "it asks the lab about changed worlds; what files say of them, and what to write into them, is said by who asks",
 	},
 	{
-		pkg: "scenarios", ours: []string{"internal/excerpt", "internal/spelling", "model", "model/dist", "protocol", "scenarios/manifest", "scenarios/trace"},
+		pkg: "scenarios", ours: []string{"internal/excerpt", "internal/spelling", "model", "model/dist", "model/offered", "protocol", "scenarios/manifest", "scenarios/trace"},
 		others: []string{"go.yaml.in/yaml/v3"},
 		why:    "a scenario is read into plain values of the model; running it is somebody else's",
 	},

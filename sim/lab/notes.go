@@ -7,6 +7,7 @@ import (
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/meter"
+	"github.com/quiesce/quiesce/model/offered"
 	"github.com/quiesce/quiesce/protocol"
 )
 
@@ -61,12 +62,6 @@ func Load(sc *model.Scenario) float64 {
 	if sc.Trace != nil {
 		return math.NaN()
 	}
-	var load float64
-	for i := range sc.Jobs {
-		j := &sc.Jobs[i]
-		if j.Arrivals != nil && j.Work != nil {
-			load += j.Work.Moments().Mean / j.Arrivals.Moments().Mean
-		}
-	}
-	return load / float64(sc.Fleet.Workers*sc.Fleet.Slots)
+	_, busy := offered.Load(sc)
+	return busy / float64(sc.Fleet.Workers*sc.Fleet.Slots)
 }
