@@ -13,7 +13,7 @@
 // memory per job; drain, what SIGTERM and SIGKILL cost the jobs of a worker. Both put asynq
 // and river beside it, as far as they can be had.
 //
-// Numbers are of this machine at this moment; compare ratios within one run.
+// Numbers are of this machine at this moment, the best of several rounds; compare ratios within one run.
 package main
 
 import (
@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -79,9 +80,9 @@ hand; and how much of each core is left when all of them run replications.
 
 Memory is about 3.4 KB per worker with 4 slots and 1.6 KB with one, of which 1.2 and 0.8 are the
 worker at rest; the others are its jobs and what a rollout leaves. It is up to twice that while it
-grows. The default takes two to three minutes of CPU time and 2 GB. A million workers are not among
-it: --workers 1000000 --slots 1 takes a minute of CPU time and 2 to 3 GB, with 4 slots four times
-that.`,
+grows. The default takes four to six minutes of CPU time and 2 GB. A million workers are not among
+it: --workers 1000,1000000 --slots 1 takes two minutes of CPU time and 2 to 3 GB, with 4 slots four
+times that.`,
 		RunE: func(*cobra.Command, []string) error {
 			if err := o.check(); err != nil {
 				return err
@@ -99,7 +100,7 @@ that.`,
 	f.DurationVar(&o.simulated, "simulated", 4*time.Minute, "how long each world is run, with one deploy in the middle")
 	f.Int64Var(&o.events, "events", 2_000_000, "small worlds are repeated with other seeds until so many events have happened")
 	f.Int64Var(&o.customers, "customers", 1_000_000, "customers of the M/M/c queue; 0 leaves it out")
-	f.IntVar(&o.best, "best", 3, "the M/M/c queue and the cores are measured so many times, and the best is printed")
+	f.IntVar(&o.best, "best", 3, "everything is measured so many times, in turn, and the best of each is printed")
 	f.BoolVar(&asJSON, "json", false, "print JSON instead of a table")
 	return cmd
 }
@@ -125,9 +126,18 @@ func (o *options) check() error {
 
 // report is everything that was measured. A row's zero fields were not.
 type report struct {
-	Rows  []row  `json:"rows"`
-	Queue *queue `json:"queue,omitempty"`
-	Cores cores  `json:"cores"`
+	Rows   []row    `json:"rows"`
+	Growth []growth `json:"growth"`
+	Queue  *queue   `json:"queue,omitempty"`
+	Cores  cores    `json:"cores"`
+}
+
+// growth is how much more a job costs in the largest fleet than in the smallest.
+type growth struct {
+	Slots    int     `json:"slots"`
+	Smallest int     `json:"smallest"` // workers
+	Largest  int     `json:"largest"`
+	Cost     float64 `json:"cost"` // of a job in the largest, in CPU time, over that in the smallest
 }
 
 // row is what one of the measured things cost. CPU time is that of the process, its garbage
@@ -161,15 +171,14 @@ func (r *row) rate(cpu time.Duration, mallocs uint64) {
 
 func measureAll(o options) (report, error) {
 	var r report
-	for _, slots := range o.slots {
-		for _, workers := range o.workers {
-			world, err := measureWorlds(workers, slots, o.simulated, o.events)
-			if err != nil {
-				return r, err
-			}
-			r.Rows = append(r.Rows, world, measureHold(world.Pending, o.events))
+	for range o.best {
+		rows, err := measureSizes(o)
+		if err != nil {
+			return r, err
 		}
+		r.keep(rows)
 	}
+	r.Growth = growths(o, r.Rows)
 	if o.customers > 0 {
 		q, rows, err := measureQueue(o.customers, o.best)
 		if err != nil {
@@ -180,6 +189,51 @@ func measureAll(o options) (report, error) {
 	var err error
 	r.Cores, err = measureCores(o.events, o.best)
 	return r, err
+}
+
+// measureSizes measures worlds of all sizes once, and the event queue of each.
+func measureSizes(o options) (rows []row, err error) {
+	for _, slots := range o.slots {
+		for _, workers := range o.workers {
+			world, err := measureWorlds(workers, slots, o.simulated, o.events)
+			if err != nil {
+				return nil, err
+			}
+			rows = append(rows, world, measureHold(world.Pending, o.events))
+		}
+	}
+	return rows, nil
+}
+
+// keep keeps of each row the faster.
+func (r *report) keep(rows []row) {
+	if r.Rows == nil {
+		r.Rows = rows
+		return
+	}
+	for i := range rows {
+		if rows[i].EventsPerSecond > r.Rows[i].EventsPerSecond {
+			r.Rows[i] = rows[i]
+		}
+	}
+}
+
+// growths compares the largest fleet with the smallest, for each number of slots.
+func growths(o options, rows []row) []growth {
+	all := []growth{}
+	smallest, largest := slices.Min(o.workers), slices.Max(o.workers)
+	for _, slots := range o.slots {
+		rate := map[int]float64{}
+		for _, x := range rows {
+			if x.What == "world" && x.Slots == slots {
+				rate[x.Workers] = x.JobsPerCPUSecond
+			}
+		}
+		if smallest < largest && rate[largest] > 0 {
+			all = append(all, growth{slots, smallest, largest, rate[smallest] / rate[largest]})
+		}
+	}
+	return all
 }
 
 func (r report) print(out io.Writer) error {
@@ -198,8 +252,12 @@ func (r report) print(out io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
+	fmt.Fprintln(out)
+	for _, g := range r.Growth {
+		fmt.Fprintf(out, "slots: %d; a job costs %.2f times as much with %d workers as with %d\n", g.Slots, g.Cost, g.Largest, g.Smallest)
+	}
 	if q := r.Queue; q != nil {
-		fmt.Fprintf(out, "\nM/M/%d at load %v: mean wait %.4f service times through the engine, %.4f in the loop; theory %.4f\n",
+		fmt.Fprintf(out, "M/M/%d at load %v: mean wait %.4f service times through the engine, %.4f in the loop; theory %.4f\n",
 			q.Servers, q.Load, q.EngineWait, q.LoopWait, q.TheoryWait)
 	}
 	c := r.Cores

@@ -50,6 +50,22 @@ func TestTheTableHasALineForEverything(t *testing.T) {
 	assert.NotContains(t, bench(t, "sim --workers 50 --slots 1 --events 5000 --best 1 --customers 0"), "M/M/")
 }
 
+func TestTheFasterOfTwoRoundsIsKept(t *testing.T) {
+	round := func(small, large float64) []row {
+		return []row{
+			{What: "world", Workers: 1000, Slots: 1, EventsPerSecond: small, JobsPerCPUSecond: small},
+			{What: "world", Workers: 9000, Slots: 1, EventsPerSecond: large, JobsPerCPUSecond: large},
+		}
+	}
+	var r report
+	r.keep(round(30, 10))
+	r.keep(round(20, 15))
+	assert.Equal(t, round(30, 15), r.Rows)
+	o := options{workers: []int{9000, 1000}, slots: []int{1}}
+	assert.Equal(t, []growth{{Slots: 1, Smallest: 1000, Largest: 9000, Cost: 2}}, growths(o, r.Rows))
+	assert.Empty(t, growths(options{workers: []int{1000}, slots: []int{1}}, r.Rows), "one size does not grow")
+}
+
 // Both models of the queue must be right, or their speed says nothing. The waits of a million
 // customers depend on each other: their mean is known to some 20% only, and seeds are fixed.
 func TestTheQueueWaitsAsTheorySays(t *testing.T) {
