@@ -36,6 +36,7 @@ type grantNode struct {
 // memberTable holds two lives per seat, the present and the one before it: a message lives
 // shorter than a life, so nobody asks after older ones.
 type memberTable struct {
+	seats   int32       // how many there may be
 	lives   [][2]uint32 // by seat, the older life and the newer: places in rows plus one; 0 is none
 	rows    Slab[member]
 	granted Slab[grantNode]
@@ -55,9 +56,13 @@ type waitList struct {
 	head, tail int32
 }
 
+// firstSeats are known from the beginning, so that equal brokers of small fleets are of one size.
+// Room for others is made when somebody sits there.
+const firstSeats = 1024
+
 func (t *memberTable) init(seats, slots int) {
-	t.slots = int32(slots)
-	t.lives = make([][2]uint32, seats)
+	t.seats, t.slots = int32(seats), int32(slots)
+	t.lives = make([][2]uint32, min(seats, firstSeats))
 }
 
 // row returns the member at a place of a list.
@@ -235,7 +240,7 @@ func (t *memberTable) waiting(generation uint32, returned bool) *member {
 }
 
 func (t *memberTable) copyTo(dst *memberTable) {
-	dst.slots = t.slots
+	dst.seats, dst.slots = t.seats, t.slots
 	dst.lives = append(dst.lives[:0], t.lives...)
 	dst.waiters = append(dst.waiters[:0], t.waiters...)
 	t.rows.CopyTo(&dst.rows)
@@ -244,9 +249,12 @@ func (t *memberTable) copyTo(dst *memberTable) {
 
 func (b *Broker) register(now protocol.Instant, who Member, out *Outbox) {
 	t := &b.members
-	if who.Seat < 0 || int(who.Seat) >= len(t.lives) {
+	if who.Seat < 0 || who.Seat >= t.seats {
 		b.answer(who, protocol.RegisteredAs(0, protocol.Refused), out)
 		return
+	}
+	if beyond := int(who.Seat) + 1 - len(t.lives); beyond > 0 {
+		t.lives = append(t.lives, make([][2]uint32, beyond)...)
 	}
 	for _, place := range t.lives[who.Seat] {
 		if place == 0 {
