@@ -2,7 +2,6 @@ package model
 
 import (
 	"github.com/quiesce/quiesce/internal/deviation"
-	"github.com/quiesce/quiesce/internal/prefetch"
 	"github.com/quiesce/quiesce/protocol"
 )
 
@@ -110,8 +109,8 @@ type JobRow struct {
 	Token      protocol.Token   // of the newest claim
 	Lease      protocol.Instant // its end
 	Due        protocol.Instant // JobDelayed: when it can be claimed; ended: when the row is forgotten
-	prev, next protocol.JobKey  // neighbours by lease
 	Owner      Member           // of the newest claim
+	lease      uint32           // number of its entry in the queue of leases; 0 is none
 	Kind       protocol.Kind
 	Version    uint16
 	Deliveries uint16
@@ -124,23 +123,22 @@ type JobRow struct {
 	Reason     protocol.Reason
 	Cancel     bool // an operator wants it cancelled
 	Parks      bool // expiry of the newest claim means quarantine, whatever it means for others
-	leased     bool // in the list of leases
 	renewed    bool // the newest claim, once; only mistaken brokers ask
 }
 
 // Leased reports whether the end of the row's lease will be noticed.
-func (r *JobRow) Leased() bool { return r.leased }
+func (r *JobRow) Leased() bool { return r.lease != 0 }
 
 // Broker is the reference broker of one queue: pure, on its own clock, which is the now of
 // its calls. It is the specification that real brokers are compared with.
 type Broker struct {
 	cfg      *BrokerConfig
 	jobs     Pages[JobRow]
-	fresh    ring // jobs never handed out, in order of arrival
+	fresh    ring[protocol.JobKey] // jobs never handed out, in order of arrival
 	returned keyHeap
 	delayed  dueHeap
-	finished ring
-	leases   leaseList
+	finished ring[protocol.JobKey]
+	leases   leaseQueue
 	members  memberTable
 	leaked   int // claims that count against the limit although they ended
 	sweepAt  protocol.Instant
@@ -219,11 +217,11 @@ func (b *Broker) Parks(who Member) bool {
 
 // Foresee has the memory fetched that Handle will need for a request, which must be one about
 // to be handled, and changes nothing. It goes from one thing to the next, and each must be there
-// before the next is known: so it takes four steps, 0 to 3, a while apart.
+// before the next is known: so it takes two steps, 0 and 1, a while apart.
 func (b *Broker) Foresee(req *Request, step int) {
 	switch e := &req.Effect; e.Kind {
 	case protocol.Renew, protocol.Save, protocol.Settle:
-		b.foreseeJob(e.Job, step)
+		b.jobs.Foresee(uint64(e.Job), step)
 	default:
 		b.members.foresee(req.From.Seat, step)
 	}
@@ -232,29 +230,8 @@ func (b *Broker) Foresee(req *Request, step int) {
 // ForeseeReturn is Foresee for what a worker will ask for when a job of its is done: that it is
 // settled, and for another.
 func (b *Broker) ForeseeReturn(seat int32, job protocol.JobKey, step int) {
-	b.foreseeJob(job, step)
+	b.jobs.Foresee(uint64(job), step)
 	b.members.foresee(seat, step)
-}
-
-func (b *Broker) foreseeJob(job protocol.JobKey, step int) {
-	if step < 2 {
-		b.jobs.Foresee(uint64(job), step)
-		return
-	}
-	row := b.Job(job)
-	switch {
-	case row == nil:
-	case step == 2: // its neighbours
-		b.jobs.Foresee(uint64(row.prev), 0)
-		b.jobs.Foresee(uint64(row.next), 0)
-	default: // of whom only the links to it are needed
-		if prev := b.Job(row.prev); prev != nil {
-			prefetch.All(&prev.next)
-		}
-		if next := b.Job(row.next); next != nil {
-			prefetch.All(&next.prev)
-		}
-	}
 }
 
 // ForeseeWaiting appends the seats of the requests that wait for a job and are answered next, as many

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"testing"
 
 	"github.com/quiesce/quiesce/protocol"
@@ -150,5 +151,41 @@ func TestWhereExpiryEndedAJobOnlyAnAckOfItsOpenClaimBringsItBack(t *testing.T) {
 			assert.Equal(t, JobDone, s.row(1).State)
 			assert.Equal(t, protocol.Repeat, a.ack(g))
 		})
+	}
+}
+
+// What is done while another job is held costs no memory for as long as that is held.
+func TestALeaseThatDoesNotEndKeepsNoOthers(t *testing.T) {
+	s := tell(t, func(c *BrokerConfig) { c.Lease = protocol.Hour })
+	s.job()
+	long := s.worker(0, 1).take()
+	w := s.worker(1, 1)
+	for n := range 5000 {
+		s.at(protocol.Duration(n) * protocol.Millisecond)
+		s.job()
+		require.Equal(t, protocol.OK, w.ack(w.take()))
+	}
+	assert.LessOrEqual(t, len(s.b.leases.entries.buf), 32)
+	assert.Equal(t, 1, s.b.leases.running)
+	s.at(protocol.Hour)
+	assert.Equal(t, long.job, w.take().job, "its own lease ends as it would have")
+}
+
+// Leases are numbered, and their numbers begin again at some time.
+func TestLeasesAreKeptApartWhenTheirNumbersBeginAgain(t *testing.T) {
+	s := tell(t)
+	w := s.worker(0, 1)
+	s.b.leases.granted = math.MaxUint32 - 2
+	for range 4 {
+		s.job()
+	}
+	given := w.ask(4)
+	require.Len(t, given, 4)
+	for _, g := range given {
+		assert.True(t, s.b.Job(g.job).Leased(), "job %d", g.job)
+	}
+	s.at(minute)
+	for range 4 {
+		assert.Len(t, w.ask(1), 1, "each is over after a lease")
 	}
 }

@@ -19,26 +19,31 @@ func (d *duel) mustHold(t *rapid.T) {
 	}
 }
 
-// everyJobHasOnePlace: a claimed job is in the list of leases and nowhere else, a ready one
-// in a queue, a delayed one in the heap; the list is ordered and linked both ways.
+// everyJobHasOnePlace: a claimed job is in the queue of leases once and nowhere else, a ready one
+// in a queue, a delayed one in the heap; leases are ordered, and the first is not over.
 func (d *duel) everyJobHasOnePlace(t *rapid.T) {
 	b := d.broker
 	leased := map[protocol.JobKey]bool{}
-	last, prev := protocol.Instant(0), protocol.JobKey(0)
-	for job := b.leases.head; job != 0; job = b.Job(job).next {
-		row := b.Job(job)
-		require.False(t, leased[job], "job %d is in the list of leases twice", job)
+	last := protocol.Instant(0)
+	for i := range b.leases.entries.size {
+		l := *b.leases.entries.at(i)
+		if b.void(l) {
+			require.NotZero(t, i, "the first lease is over")
+			continue
+		}
+		job, row := l.job, b.Job(l.job)
+		require.False(t, leased[job], "job %d has two leases", job)
+		require.Equal(t, l.until, row.Lease, "job %d", job)
 		require.Equal(t, JobClaimed, row.State, "job %d has a lease", job)
 		require.Equal(t, protocol.NoVerb, row.Verb, "job %d has a lease after its claim was settled", job)
 		require.GreaterOrEqual(t, row.Lease, last, "job %d is out of order", job)
-		require.Equal(t, prev, row.prev, "job %d", job)
-		leased[job], last, prev = true, row.Lease, job
+		leased[job], last = true, row.Lease
 	}
-	require.Equal(t, prev, b.leases.tail)
+	require.Len(t, leased, b.leases.running)
 
 	queued := map[protocol.JobKey]bool{}
 	for i := range b.fresh.size {
-		queued[b.fresh.buf[(b.fresh.head+i)%len(b.fresh.buf)]] = true
+		queued[*b.fresh.at(i)] = true
 	}
 	for _, job := range b.returned {
 		queued[job] = true
@@ -48,8 +53,8 @@ func (d *duel) everyJobHasOnePlace(t *rapid.T) {
 		delayed[e] = true
 	}
 	b.EachJob(func(job protocol.JobKey, row *JobRow) {
-		require.Equal(t, row.State == JobClaimed, leased[job], "job %d in state %d and the list of leases", job, row.State)
-		require.Equal(t, row.leased, leased[job])
+		require.Equal(t, row.State == JobClaimed, leased[job], "job %d in state %d and the queue of leases", job, row.State)
+		require.Equal(t, row.Leased(), leased[job])
 		if row.State == JobReady {
 			require.True(t, queued[job], "job %d is ready and in no queue", job)
 		}

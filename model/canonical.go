@@ -42,13 +42,15 @@ func (b *Broker) AppendJobs(buf []byte, now protocol.Instant, ranks *protocol.Ra
 		})
 	}
 	c.Num(0)
-	for job := b.leases.head; job != 0; job = b.Job(job).next {
-		c.Num(ranks.Job(job)) // of leases that end at once the older grant is noticed first
+	for i := range b.leases.entries.size { // of leases that end at once the older grant is noticed first
+		if l := b.leases.entries.at(i); !b.void(*l) {
+			c.Num(ranks.Job(l.job))
+		}
 	}
 	c.Num(0)
 	if b.forgets() {
 		for i := range b.finished.size {
-			if job := b.finished.at(i); b.Job(job) != nil {
+			if job := *b.finished.at(i); b.Job(job) != nil {
 				c.Num(ranks.Job(job))
 			}
 		}

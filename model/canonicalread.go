@@ -24,7 +24,7 @@ func (b *Broker) ReadJobs(now protocol.Instant, buf []byte) []byte {
 	b.fresh.reset()
 	b.finished.reset()
 	b.returned, b.delayed = b.returned[:0], b.delayed[:0]
-	b.leases = leaseList{}
+	b.leases.reset()
 	b.journal, b.safe = b.journal[:0], 0
 	for job := protocol.JobKey(r.Num()); job != 0; job = protocol.JobKey(r.Num()) {
 		b.readRow(&r, job)

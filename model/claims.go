@@ -101,7 +101,7 @@ func (b *Broker) prefersNewer(row *JobRow) bool {
 
 // full reports whether as many claims are open as may be.
 func (b *Broker) full() bool {
-	return b.cfg.MaxClaims > 0 && b.leases.n+b.leaked >= b.cfg.MaxClaims
+	return b.cfg.MaxClaims > 0 && b.leases.running+b.leaked >= b.cfg.MaxClaims
 }
 
 // takeReady takes the claimable job that came first. An entry is stale when its job left the

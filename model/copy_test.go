@@ -12,7 +12,7 @@ import (
 
 // dump writes down everything a broker knows, in an order of its own.
 func dump(b *Broker) string {
-	s := fmt.Sprintf("serial %d, sweep at %v, leases %v, journal %+v\n", b.serial, b.sweepAt, b.leases, b.journal[b.safe:])
+	s := fmt.Sprintf("serial %d, sweep at %v, leases %d, journal %+v\n", b.serial, b.sweepAt, b.leases.running, b.journal[b.safe:])
 	b.EachJob(func(job protocol.JobKey, row *JobRow) { s += fmt.Sprintf("job %d %+v\n", job, *row) })
 	b.members.each(func(m *member) {
 		if m != nil {
@@ -21,12 +21,13 @@ func dump(b *Broker) string {
 			s += "\n"
 		}
 	})
-	queue := func(r *ring) (jobs []protocol.JobKey) {
+	queue := func(r *ring[protocol.JobKey]) (jobs []protocol.JobKey) {
 		for i := range r.size {
-			jobs = append(jobs, r.buf[(r.head+i)%len(r.buf)])
+			jobs = append(jobs, *r.at(i))
 		}
 		return jobs
 	}
+	b.eachLease(func(job protocol.JobKey, _ *JobRow) { s += fmt.Sprintf("lease of %d\n", job) })
 	returned, delayed := slices.Clone(b.returned), slices.Clone(b.delayed)
 	slices.Sort(returned)
 	slices.SortFunc(delayed, func(d, e dueJob) int {

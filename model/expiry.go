@@ -13,14 +13,14 @@ func (b *Broker) Deadline() protocol.Instant {
 		at = min(at, b.members.row(b.members.waiters[k].head).parkedAt().Add(b.cfg.Park))
 	}
 	if len(b.members.waiters) > 0 {
-		if b.leases.head != 0 && b.cfg.Rescue == RescueByExpiry {
-			at = min(at, b.Job(b.leases.head).Lease)
+		if b.leases.running > 0 && b.cfg.Rescue == RescueByExpiry {
+			at = min(at, b.leases.entries.peek().until)
 		}
 		if len(b.delayed) > 0 {
 			at = min(at, b.delayed[0].at)
 		}
 	}
-	if b.leases.head != 0 {
+	if b.leases.running > 0 {
 		at = min(at, b.sweepAt)
 	}
 	return at
@@ -68,13 +68,12 @@ func (b *Broker) longestParked() *member {
 
 // wake makes claimable what became so by the passing of time.
 func (b *Broker) wake(now protocol.Instant, out *Outbox) {
-	for b.cfg.Rescue == RescueByExpiry && b.leases.head != 0 {
-		job := b.leases.head
-		row := b.Job(job)
-		if row.Lease > now {
+	for b.cfg.Rescue == RescueByExpiry && b.leases.running > 0 {
+		first := b.leases.entries.peek()
+		if first.until > now {
 			break
 		}
-		b.expire(now, job, row, out)
+		b.expire(now, first.job, b.Job(first.job), out)
 	}
 	if b.sweepAt <= now {
 		b.sweep(now, out)
@@ -107,7 +106,7 @@ func (b *Broker) wake(now protocol.Instant, out *Outbox) {
 // looked at at once, in two steps each.
 func (b *Broker) foreseeFinished() {
 	for step := range min(2, b.finished.size-1) {
-		b.jobs.Foresee(uint64(b.finished.at(1+step)), 1-step)
+		b.jobs.Foresee(uint64(*b.finished.at(1 + step)), 1-step)
 	}
 }
 
@@ -120,14 +119,14 @@ func (b *Broker) sweep(now protocol.Instant, out *Outbox) {
 		b.sweepByAge(now, out)
 		return
 	}
-	for b.leases.head != 0 {
-		job := b.leases.head
-		row := b.Job(job)
-		if row.Lease.Add(b.cfg.SweepSlack) > now {
+	for b.leases.running > 0 {
+		first := b.leases.entries.peek()
+		if first.until.Add(b.cfg.SweepSlack) > now {
 			return
 		}
+		row := b.Job(first.job)
 		owner := row.Owner
-		b.expire(now, job, row, out)
+		b.expire(now, first.job, row, out)
 		if b.cfg.Deviations.Has(deviation.SweepDropsRest) {
 			b.dropClaims(now, owner)
 		}
@@ -137,23 +136,22 @@ func (b *Broker) sweep(now protocol.Instant, out *Outbox) {
 // sweepNewcomers frees every claim that its holder has not renewed yet. What is granted
 // meanwhile has a whole lease before it and is left alone.
 func (b *Broker) sweepNewcomers(now protocol.Instant, out *Outbox) {
-	for job := b.leases.head; job != 0; {
-		row := b.Job(job)
-		next := row.next
+	b.eachLease(func(job protocol.JobKey, row *JobRow) {
 		if !row.renewed && row.Lease.Add(-b.cfg.Lease) < now {
 			b.expire(now, job, row, out)
 		}
-		job = next
-	}
+	})
 }
 
 // sweepByAge frees what is due among the oldest jobs, up to the first whose lease still runs.
 func (b *Broker) sweepByAge(now protocol.Instant, out *Outbox) {
 	for {
-		oldest := b.leases.head
-		for job := oldest; job != 0; job = b.Job(job).next {
-			oldest = min(oldest, job)
-		}
+		oldest := protocol.JobKey(0)
+		b.eachLease(func(job protocol.JobKey, _ *JobRow) {
+			if oldest == 0 || job < oldest {
+				oldest = job
+			}
+		})
 		if oldest == 0 {
 			return
 		}
@@ -167,16 +165,13 @@ func (b *Broker) sweepByAge(now protocol.Instant, out *Outbox) {
 
 // dropClaims deletes the jobs that a life of a worker still holds.
 func (b *Broker) dropClaims(now protocol.Instant, owner Member) {
-	for job := b.leases.head; job != 0; {
-		row := b.Job(job)
-		next := row.next
+	b.eachLease(func(job protocol.JobKey, row *JobRow) {
 		if row.Owner == owner {
 			b.record(now, job, row)
 			b.unlease(row)
 			b.jobs.Drop(uint64(job))
 		}
-		job = next
-	}
+	})
 }
 
 // expire makes a job claimable whose lease ran out. The claim stays open: until the next

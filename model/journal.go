@@ -76,9 +76,9 @@ func (b *Broker) rebuild() {
 	b.returned = b.returned[:0]
 	b.delayed = b.delayed[:0]
 	b.finished.reset()
-	b.leases = leaseList{}
+	b.leases.reset()
 	b.EachJob(func(job protocol.JobKey, row *JobRow) {
-		row.prev, row.next, row.leased = 0, 0, false
+		row.lease = 0
 		switch row.State {
 		case JobReady:
 			b.returned.push(job)
@@ -98,7 +98,8 @@ func (b *Broker) rebuild() {
 
 // CopyTo makes dst an equal, independent broker. dst's memory is used again where possible.
 func (b *Broker) CopyTo(dst *Broker) {
-	dst.cfg, dst.leases, dst.leaked, dst.sweepAt, dst.serial = b.cfg, b.leases, b.leaked, b.sweepAt, b.serial
+	dst.cfg, dst.leaked, dst.sweepAt, dst.serial = b.cfg, b.leaked, b.sweepAt, b.serial
+	b.leases.copyTo(&dst.leases)
 	b.jobs.CopyTo(&dst.jobs)
 	b.fresh.copyTo(&dst.fresh)
 	b.finished.copyTo(&dst.finished)

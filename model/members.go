@@ -320,13 +320,10 @@ func (b *Broker) Hangup(now protocol.Instant, who Member, out *Outbox) {
 	if !b.cfg.FreedByHangup {
 		return
 	}
-	for job := b.leases.head; job != 0; {
-		row := b.Job(job)
-		next := row.next
+	b.eachLease(func(job protocol.JobKey, row *JobRow) {
 		if row.Owner == m.Member {
 			b.expire(now, job, row, out)
 		}
-		job = next
-	}
+	})
 	b.refill(now, out)
 }

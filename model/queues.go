@@ -2,42 +2,45 @@ package model
 
 import "github.com/quiesce/quiesce/protocol"
 
-// ring is a first-in first-out queue of jobs.
-type ring struct {
-	buf        []protocol.JobKey
+// ring is a first-in first-out queue. What it has room for is a power of two.
+type ring[T any] struct {
+	buf        []T
 	head, size int
 }
 
-func (r *ring) push(job protocol.JobKey) {
-	if r.size == len(r.buf) {
-		grown := make([]protocol.JobKey, max(16, 2*len(r.buf)))
+// full reports whether what is pushed next needs more room.
+func (r *ring[T]) full() bool { return r.size == len(r.buf) }
+
+func (r *ring[T]) push(v T) {
+	if r.full() {
+		grown := make([]T, max(16, 2*len(r.buf)))
 		for i := range r.size {
-			grown[i] = r.buf[(r.head+i)%len(r.buf)]
+			grown[i] = *r.at(i)
 		}
 		r.buf, r.head = grown, 0
 	}
-	r.buf[(r.head+r.size)%len(r.buf)] = job
 	r.size++
+	*r.at(r.size - 1) = v
 }
 
-func (r *ring) peek() protocol.JobKey { return r.buf[r.head] }
+func (r *ring[T]) peek() T { return r.buf[r.head] }
 
-func (r *ring) pop() protocol.JobKey {
-	job := r.buf[r.head]
-	r.head = (r.head + 1) % len(r.buf)
+func (r *ring[T]) pop() T {
+	v := r.buf[r.head]
+	r.head = (r.head + 1) & (len(r.buf) - 1)
 	r.size--
-	return job
+	return v
 }
 
-// at returns the job that is popped after i others.
-func (r *ring) at(i int) protocol.JobKey { return r.buf[(r.head+i)%len(r.buf)] }
+// at returns what is popped after i others.
+func (r *ring[T]) at(i int) *T { return &r.buf[(r.head+i)&(len(r.buf)-1)] }
 
-func (r *ring) reset() { r.head, r.size = 0, 0 }
+func (r *ring[T]) reset() { r.head, r.size = 0, 0 }
 
-func (r *ring) copyTo(dst *ring) {
+func (r *ring[T]) copyTo(dst *ring[T]) {
 	dst.reset()
 	for i := range r.size {
-		dst.push(r.buf[(r.head+i)%len(r.buf)])
+		dst.push(*r.at(i))
 	}
 }
 
@@ -122,51 +125,102 @@ func (h *dueHeap) pop() dueJob {
 	}
 }
 
-// leaseList keeps claimed jobs by the end of their leases, linked through their rows. A
-// lease is as long as any other, so a grant or renewal goes to the end and nothing is
-// searched; only after the clock of a failed-over broker went back does an insertion walk.
-type leaseList struct {
-	head, tail protocol.JobKey
-	n          int
+// leaseQueue keeps claimed jobs by the end of their leases. A lease is as long as any other, so a
+// grant or renewal goes to the end, and nobody is looked at but the first: a lease that is over stays
+// where it is until all before it are over, too. Its entry is void then, and the first never is.
+type leaseQueue struct {
+	entries ring[lease]
+	running int
+	granted uint32 // leases so far
 }
 
+// lease is an entry: it is void unless the job's row has its number.
+type lease struct {
+	until  protocol.Instant
+	job    protocol.JobKey
+	number uint32
+}
+
+func (q *leaseQueue) reset() {
+	q.entries.reset()
+	q.running, q.granted = 0, 0
+}
+
+func (q *leaseQueue) copyTo(dst *leaseQueue) {
+	q.entries.copyTo(&dst.entries)
+	dst.running, dst.granted = q.running, q.granted
+}
+
+// lease begins a job's lease anew.
 func (b *Broker) lease(job protocol.JobKey, row *JobRow, until protocol.Instant) {
 	b.unlease(row)
-	row.Lease = until
-	row.leased = true
-	b.leases.n++
-	after := b.leases.tail
-	for after != 0 && b.Job(after).Lease > until {
-		after = b.Job(after).prev
+	q := &b.leases
+	if q.granted++; q.granted == 0 { // which is none
+		q.granted++
 	}
-	row.prev = after
-	if after == 0 {
-		row.next, b.leases.head = b.leases.head, job
-	} else {
-		p := b.Job(after)
-		row.next, p.next = p.next, job
+	q.running++
+	row.Lease, row.lease = until, q.granted
+	if q.entries.full() && q.entries.size > 4*q.running {
+		b.dropVoid()
 	}
-	if row.next == 0 {
-		b.leases.tail = job
-	} else {
-		b.Job(row.next).prev = job
+	q.entries.push(lease{until, job, row.lease})
+	// Only after the clock of a failed-over broker went back is the last not the latest.
+	for i := q.entries.size - 1; i > 0; i-- {
+		last, before := q.entries.at(i), q.entries.at(i-1)
+		if before.until <= last.until {
+			break
+		}
+		*last, *before = *before, *last
 	}
 }
 
+// unlease ends a job's lease, if it has one.
 func (b *Broker) unlease(row *JobRow) {
-	if !row.leased {
+	if row.lease == 0 {
 		return
 	}
-	if row.prev == 0 {
-		b.leases.head = row.next
-	} else {
-		b.Job(row.prev).next = row.next
+	q, first := &b.leases, b.leases.entries.peek().number == row.lease
+	q.running--
+	row.lease = 0
+	if first {
+		for q.entries.size > 0 && b.void(q.entries.peek()) {
+			q.entries.pop()
+		}
 	}
-	if row.next == 0 {
-		b.leases.tail = row.prev
-	} else {
-		b.Job(row.next).prev = row.prev
+}
+
+// dropVoid drops all entries of leases that are over. One that does not end for long, or never, would
+// have those of everything that is done meanwhile kept.
+func (b *Broker) dropVoid() {
+	e := &b.leases.entries
+	kept := 0
+	for i := range e.size {
+		if l := *e.at(i); !b.void(l) {
+			*e.at(kept) = l
+			kept++
+		}
 	}
-	row.prev, row.next, row.leased = 0, 0, false
-	b.leases.n--
+	e.size = kept
+}
+
+// void reports whether a lease is over.
+func (b *Broker) void(l lease) bool {
+	row := b.Job(l.job)
+	return row == nil || row.lease != l.number
+}
+
+// eachLease calls f for the jobs that have a lease when it begins, by its end; f may end leases and
+// begin others.
+func (b *Broker) eachLease(f func(job protocol.JobKey, row *JobRow)) {
+	leased := make([]lease, 0, b.leases.running)
+	for i := range b.leases.entries.size {
+		if l := *b.leases.entries.at(i); !b.void(l) {
+			leased = append(leased, l)
+		}
+	}
+	for _, l := range leased {
+		if !b.void(l) {
+			f(l.job, b.Job(l.job))
+		}
+	}
 }

@@ -15,7 +15,7 @@ var someJob = rapid.Custom(func(t *rapid.T) protocol.JobKey {
 
 func TestARingIsAFirstInFirstOutQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var r ring
+		var r ring[protocol.JobKey]
 		var want []protocol.JobKey
 		t.Repeat(map[string]func(*rapid.T){
 			"push": func(t *rapid.T) {
@@ -34,7 +34,7 @@ func TestARingIsAFirstInFirstOutQueue(t *testing.T) {
 			},
 			"reset": func(*rapid.T) { r.reset(); want = nil },
 			"copy": func(t *rapid.T) {
-				var dst ring
+				var dst ring[protocol.JobKey]
 				for range rapid.IntRange(0, 30).Draw(t, "past") {
 					dst.push(99)
 				}

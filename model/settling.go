@@ -51,19 +51,12 @@ func (b *Broker) renew(now protocol.Instant, req Request, out *Outbox) {
 
 // keepEarlierLives extends the leases of what earlier lives in a seat hold.
 func (b *Broker) keepEarlierLives(now protocol.Instant, who Member) {
-	last := b.leases.tail
-	for job := b.leases.head; job != 0; {
-		row := b.Job(job)
-		next := row.next
+	b.eachLease(func(job protocol.JobKey, row *JobRow) {
 		if row.Owner.Seat == who.Seat && row.Owner != who {
 			b.record(now, job, row)
 			b.lease(job, row, now.Add(b.cfg.Lease))
 		}
-		if job == last {
-			return
-		}
-		job = next
-	}
+	})
 }
 
 func (b *Broker) save(now protocol.Instant, req Request, out *Outbox) {
@@ -97,7 +90,7 @@ func (b *Broker) settle(now protocol.Instant, req Request, out *Outbox) {
 	if b.cfg.Deviations.Has(deviation.ReadThenRelease) && code == protocol.Stale && row != nil && b.readBefore(row, e) {
 		code = protocol.OK
 	}
-	if b.cfg.Deviations.Has(deviation.ReleaseInTwoSteps) && code == protocol.OK && e.Verb == protocol.Release && row.leased {
+	if b.cfg.Deviations.Has(deviation.ReleaseInTwoSteps) && code == protocol.OK && e.Verb == protocol.Release && row.Leased() {
 		b.record(now, e.Job, row)
 		b.unlease(row)
 		row.Lease = now

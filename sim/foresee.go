@@ -27,14 +27,8 @@ func (w *World) foresee(next []agenda.Entry[event]) {
 	for i := range next {
 		e := &next[i].What
 		w.fleet.foreseeSlot(w.fleet.at(e.seat).body, int(e.slot))
-		w.foreseeRequest(e, 2)
 	}
-	for i := range next {
-		e := &next[i].What
-		w.foreseeReturn(e, 0)
-		w.foreseeRequest(e, 3)
-	}
-	for step := 1; step < 4; step++ {
+	for step := range 2 {
 		for i := range next {
 			w.foreseeReturn(&next[i].What, step)
 		}
@@ -54,9 +48,7 @@ func (w *World) foreseeReturn(e *event, step int) {
 	if p := w.fleet.at(e.seat); int(e.slot) < len(p.execs) {
 		job := p.slot(int(e.slot)).Job()
 		w.broker.ForeseeReturn(e.seat, job, step)
-		if step < 2 {
-			w.meter.Foresee(job, step)
-		}
+		w.meter.Foresee(job, step)
 	}
 }
 
