@@ -46,7 +46,7 @@ func (s *source) cloudRun(doc document) (*Workload, error) {
 		for _, key := range []string{"terminationGracePeriodSeconds", "timeoutSeconds"} {
 			if node := r.child(pod, key); node != nil {
 				if key == "terminationGracePeriodSeconds" {
-					w.Ignored = append(w.Ignored, Setting{key, node.Value, node.Line})
+					w.Ignored = append(w.Ignored, Setting{key, node.Value, node.Line, ""})
 				}
 				w.note("%s on line %d does not change how long Cloud Run waits after SIGTERM", key, node.Line)
 			}

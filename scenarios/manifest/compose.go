@@ -19,6 +19,9 @@ func (s *source) compose(root *yaml.Node) ([]document, error) {
 	s.renderer = renderCompose
 	r := &reader{src: s}
 	services := r.mapping(root, "services")
+	if services != nil {
+		r.refuseTwins(services)
+	}
 	var docs []document
 	for i := 0; services != nil && i+1 < len(services.Content); i += 2 {
 		k, service := services.Content[i], resolve(services.Content[i+1])
@@ -94,8 +97,14 @@ func (r *reader) composeRestart(w *Workload, service *yaml.Node) {
 // ones; update_config is what `docker stack deploy` does.
 func (r *reader) composeDeploy(w *Workload, service *yaml.Node) {
 	deploy := r.mapping(service, "deploy")
-	w.Replicas = r.count(service, "scale", 1)
-	w.Replicas = r.count(deploy, "replicas", w.Replicas)
+	if deploy != nil {
+		r.misplaced(deploy, w.GraceKey, "beside image")
+	}
+	scale := r.count(service, "scale", 1)
+	w.Replicas = r.count(deploy, "replicas", scale)
+	if r.lines["scale"] > 0 && w.Replicas != scale {
+		r.fail(r.child(service, "scale"), "scale", fmt.Sprintf("is %d, and deploy.replicas is %d", scale, w.Replicas), "keep one of them")
+	}
 	if r.lines["scale"] == 0 && r.lines["replicas"] == 0 {
 		w.note("deploy.replicas is not set; 1 assumed")
 	}

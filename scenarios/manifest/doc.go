@@ -21,8 +21,9 @@
 //
 // # What it does not
 //
-// It is not a validator: fields it has no use for are not looked at, not even for their
-// spelling. It renders no template and asks no cluster, so an admission webhook, an
+// It is not a validator: fields it has no use for are not looked at. Only where one that says how
+// a worker stops or is replaced is missing, it looks for it under another spelling, since a default
+// in its place is what nobody meant. It renders no template and asks no cluster, so an admission webhook, an
 // autoscaler or a default set by the cluster is not seen. How long a preStop hook runs is
 // known only when the manifest says so: a sleep action, or a command that sleeps. How long
 // a container takes to become ready is a lower bound, the delay before its first probe.

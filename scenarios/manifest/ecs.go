@@ -42,6 +42,7 @@ func (s *source) ecsTask(root *yaml.Node) ([]document, error) {
 	s.renderer = renderECS
 	r := &reader{src: s}
 	name := r.text(root, "family")
+	r.misplaced(root, stopTimeout, "in a container definition")
 	if name == "" {
 		name = "task"
 	}
@@ -157,6 +158,11 @@ func (w *Workload) ecsReplace(r *ecsRollout) {
 	if w.Strategy.MaxSurge.Value == 0 && w.Strategy.MaxUnavailable.Value == 0 && r.tasks > 0 {
 		w.note("minimumHealthyPercent %d and maximumPercent %d let no task be replaced; one at a time assumed", r.minimum, r.maximum)
 	}
+}
+
+// isECSService recognises a service, which may leave how its tasks are replaced to ECS.
+func (r *reader) isECSService(node *yaml.Node) bool {
+	return r.child(node, deploymentConfiguration) != nil || r.child(node, "serviceName") != nil
 }
 
 // ecsServices reads service definitions, which say nothing about the grace: one, or those that

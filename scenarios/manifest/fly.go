@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,8 @@ func (s *source) fly() ([]document, error) {
 			if name, ok := v.text(); ok {
 				app.name, app.line = name, v.line
 			}
+		case v.table == "" && strings.HasPrefix(v.raw, "{") && slices.Contains(flyTables, v.key):
+			return nil, s.at(v.line, v.column, v.key, "is a table in braces", "write ["+v.key+"] and its keys on lines below it")
 		case v.table == "processes":
 			docs = append(docs, document{kind: "process", name: v.key, line: v.line})
 		}
@@ -38,6 +41,29 @@ func (s *source) fly() ([]document, error) {
 		doc.load = func() (*Workload, error) { return s.flyApp(doc, values) }
 	}
 	return docs, nil
+}
+
+// flyTables are the tables of which keys are read.
+var flyTables = []string{"processes", "deploy", "env"}
+
+// flyKeys are the keys that decide how an app stops, by their table.
+var flyKeys = map[string][]string{"": {"kill_timeout", "kill_signal"}, "deploy": {"strategy", "max_unavailable"}}
+
+// flyStray looks at a key that is not read: it may be misspelt, or it was added at the end of the
+// file, below the header of some table.
+func (s *source) flyStray(w *Workload, v tomlValue) error {
+	switch {
+	case v.table == "env" || v.table == "processes": // whatever names their owner likes
+	case slices.Contains(flyKeys[""], v.key):
+		const place = "above the first table"
+		if v.key == w.GraceKey {
+			w.Ignored = append(w.Ignored, Setting{v.key, v.raw, v.line, place})
+		}
+		w.note("%s on line %d stands in [%s] and is ignored; write it %s", v.key, v.line, v.table, place)
+	default:
+		return s.refuseSetting(v.key, v.line, flyKeys[v.table])
+	}
+	return nil
 }
 
 func (s *source) flyApp(doc *document, values []tomlValue) (*Workload, error) {
@@ -79,6 +105,10 @@ func (s *source) flyApp(doc *document, values []tomlValue) (*Workload, error) {
 				unavailable = IntOrPercent{Value: int(n)}
 			}
 			w.Lines[v.key] = v.line
+		default:
+			if err := s.flyStray(w, v); err != nil {
+				return nil, err
+			}
 		}
 	}
 	w.note("a fly.toml has no number of machines; 1 assumed")

@@ -71,7 +71,7 @@ func (s *source) yamlFormat(roots []*yaml.Node) (docs []document, ok bool, err e
 		switch {
 		case services != nil && services.Kind == yaml.MappingNode:
 			docs, err = s.compose(root)
-		case services != nil && len(services.Content) > 0 && r.child(resolve(services.Content[0]), deploymentConfiguration) != nil:
+		case services != nil && len(services.Content) > 0 && r.isECSService(resolve(services.Content[0])):
 			docs, err = s.ecsServices(services)
 		case services != nil && services.Kind == yaml.SequenceNode:
 			docs, err = s.render(root)
@@ -79,7 +79,7 @@ func (s *source) yamlFormat(roots []*yaml.Node) (docs []document, ok bool, err e
 			docs, err = s.ecsTask(root)
 		case r.child(root, "taskDefinition") != nil && r.child(r.child(root, "taskDefinition"), "containerDefinitions") != nil:
 			docs, err = s.ecsTask(r.child(root, "taskDefinition"))
-		case r.child(root, deploymentConfiguration) != nil:
+		case r.isECSService(root):
 			docs, err = s.ecsServices(&yaml.Node{Kind: yaml.SequenceNode, Content: []*yaml.Node{root}})
 		case strings.HasPrefix(strings.TrimSpace(string(s.data)), "{") && (r.child(root, "Job") != nil || r.child(root, "job") != nil || r.child(root, "TaskGroups") != nil):
 			docs, err = s.nomadJSON(root)

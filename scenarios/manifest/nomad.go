@@ -69,6 +69,8 @@ func (h *hclReader) nomadTask(doc *document, job, group, task *hclBlock) (*Workl
 	w.Namespace = doc.namespace
 	h = &hclReader{src: h.src, root: h.root, tool: h.tool, w: w}
 	n := nomadSettings{jobType: h.text(job, "type", "service"), driver: h.text(task, "driver", ""), parallel: 1}
+	h.misplaced(job, "in the task", "kill_timeout", "kill_signal")
+	h.misplaced(group, "in the task", "kill_timeout", "kill_signal")
 	if d, ok := h.duration(task, "kill_timeout"); ok {
 		w.setGrace(d, w.Lines["kill_timeout"])
 	}
@@ -183,6 +185,9 @@ var variable = regexp.MustCompile(`^(?:\$\{\s*)?var\.([A-Za-z0-9_-]+)(?:\s*\})?$
 // for the tool that the file is written for.
 func (h *hclReader) literal(b *hclBlock, name string) (hclValue, bool) {
 	v, ok := b.attr(name)
+	if !ok {
+		h.slipIn(b.attrs, name)
+	}
 	if !ok || h.err != nil {
 		return hclValue{}, false
 	}

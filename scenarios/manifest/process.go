@@ -39,6 +39,7 @@ type Probe struct {
 type Setting struct {
 	Key, Value string
 	Line       int
+	Place      string // where it would be read, such as "in [Service]"; empty for nowhere
 }
 
 // podProcess reads a container of Kubernetes or Cloud Run.

@@ -42,7 +42,7 @@ func (w *Workload) note(format string, args ...any) {
 
 // ignore notes a grace that stands where nobody reads it.
 func (w *Workload) ignore(key string, at *yaml.Node, where string) {
-	w.Ignored = append(w.Ignored, Setting{key, at.Value, at.Line})
+	w.Ignored = append(w.Ignored, Setting{key, at.Value, at.Line, "beside containers, in the pod's spec"})
 	w.note("%s on line %d stands %s and is ignored", key, at.Line, where)
 }
 

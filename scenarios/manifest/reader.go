@@ -29,13 +29,18 @@ func (r *reader) fail(node *yaml.Node, field, problem, remedy string) {
 	}
 }
 
-// child is the value of a key: the mapping's own one, else one merged into it.
+// child is the value of a key: the mapping's own one, else one merged into it. A decisive key that
+// is misspelt is refused.
 func (r *reader) child(parent *yaml.Node, key string) *yaml.Node {
 	if parent == nil || r.err != nil {
 		return nil
 	}
 	_, value := r.find(parent, key, make(map[*yaml.Node]bool))
-	if value == nil || isNull(value) {
+	if value == nil {
+		r.refuseSlip(parent, key)
+		return nil
+	}
+	if isNull(value) {
 		return nil
 	}
 	return value

@@ -89,6 +89,8 @@ func (s *source) programSetting(w *Workload, at setting) error {
 		if at.key == "stopasgroup" && strings.EqualFold(at.value, "true") {
 			w.note("stopasgroup: the signal goes to the worker's children too")
 		}
+	default:
+		return s.refuseSetting(at.key, at.line, []string{"stopwaitsecs", "stopsignal", "stopasgroup", "numprocs"})
 	}
 	return nil
 }

@@ -47,6 +47,7 @@ func (s *source) systemdService(doc *document, settings []setting) (*Workload, e
 	u.w.Strategy.Type, u.w.RestartPolicy = Recreate, "no"
 	for _, at := range settings {
 		if at.section != "Service" {
+			u.stray(at)
 			continue
 		}
 		if err := u.read(at); err != nil {
@@ -60,6 +61,15 @@ func (s *source) systemdService(doc *document, settings []setting) (*Workload, e
 	}
 	u.finish()
 	return u.w, nil
+}
+
+// stray notes a grace in another section, where systemd warns of it and goes on.
+func (u *unit) stray(at setting) {
+	if at.key == "TimeoutStopSec" || at.key == "TimeoutSec" {
+		const place = "in [Service]"
+		u.w.Ignored = append(u.w.Ignored, Setting{at.key, at.value, at.line, place})
+		u.w.note("%s on line %d stands in [%s] and is ignored; write it %s", at.key, at.line, at.section, place)
+	}
 }
 
 func (u *unit) read(at setting) error {
@@ -91,9 +101,20 @@ func (u *unit) read(at setting) error {
 		u.w.RestartPolicy, u.w.Lines[at.key] = at.value, at.line
 	case "Type":
 		u.oneshot = at.value == "oneshot"
+	case "FinalKillSignal":
+		return u.finalSignal(at)
+	case "TimeoutStopFailureMode":
+		if at.value != "" && at.value != "terminate" {
+			u.w.note("TimeoutStopFailureMode on line %d is %s, which is not simulated", at.line, at.value)
+		}
+	default:
+		return u.src.refuseSetting(at.key, at.line, systemdKeys)
 	}
 	return nil
 }
+
+// systemdKeys are the settings that decide how a unit stops.
+var systemdKeys = []string{"TimeoutStopSec", "TimeoutSec", "KillSignal", "RestartKillSignal", "KillMode", "SendSIGKILL", "FinalKillSignal", "ExecStop"}
 
 func (u *unit) refuse(at setting, problem, remedy string) error {
 	return u.src.at(at.line, at.column, at.key, problem, remedy)
@@ -126,6 +147,18 @@ func (u *unit) stopSignal(at setting) error {
 	return nil
 }
 
+// finalSignal reads what is sent in place of SIGKILL.
+func (u *unit) finalSignal(at setting) error {
+	name, ok := signalOf(at.value)
+	if !ok {
+		return u.refuse(at, fmt.Sprintf("%q is not a signal", at.value), "write SIGKILL, or SIGQUIT or SIGABRT for a core dump")
+	}
+	if name != "SIGKILL" {
+		u.w.note("FinalKillSignal on line %d is %s; SIGKILL is simulated, and a process that catches %s lives on", at.line, name, name)
+	}
+	return nil
+}
+
 // mode reads KillMode. Under none nobody is told to stop and nobody is killed, so there is no drain.
 func (u *unit) mode(at setting) error {
 	switch at.value {
@@ -144,9 +177,9 @@ func (u *unit) mode(at setting) error {
 
 func (u *unit) sendSIGKILL(at setting) error {
 	switch strings.ToLower(at.value) {
-	case "yes", "true", "on", "1":
+	case "yes", "y", "true", "t", "on", "1":
 		u.noSIGKILL = false
-	case "no", "false", "off", "0":
+	case "no", "n", "false", "f", "off", "0":
 		u.noSIGKILL = true
 		u.w.Lines[at.key] = at.line
 	default:
@@ -165,7 +198,7 @@ func (u *unit) finish() {
 		w.setGrace(Forever, line)
 	}
 	for _, at := range u.execStop {
-		words := strings.Fields(strings.TrimLeft(at.value, "-@:+!|"))
+		words := splitWords(strings.TrimLeft(at.value, "-@:+!|"))
 		d, known, more := commandSleep(words)
 		w.PreStopDuration += d
 		switch {

@@ -177,6 +177,7 @@ func (h *hclReader) container(v hclValue) ecsContainer {
 	}
 	grace, ok := field(v.fields, stopTimeout)
 	if !ok {
+		h.slipIn(v.fields, stopTimeout)
 		return c
 	}
 	seconds, err := strconv.ParseInt(grace.text, 10, 64)

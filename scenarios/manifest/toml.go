@@ -40,23 +40,37 @@ func (s *source) toml() ([]tomlValue, error) {
 			continue
 		}
 		key, raw, found := strings.Cut(row, "=")
-		key = strings.Trim(strings.TrimSpace(key), `"'`)
+		key = strings.TrimSpace(key)
+		inner := table
+		if outer, last, dotted := cutLast(key); dotted && !strings.ContainsAny(key, `"'`) {
+			inner, key = strings.TrimPrefix(table+"."+outer, "."), last
+		}
+		key = strings.Trim(key, `"'`)
 		if !found || key == "" {
 			return nil, s.at(line, column, "", "is neither a table nor key = value", "write key = value")
 		}
-		if first := seen[table+"\x00"+key]; first > 0 {
+		if first := seen[inner+"\x00"+key]; first > 0 {
 			return nil, s.at(line, column, key, "is written twice, first on line "+strconv.Itoa(first), "keep one of them")
 		}
-		seen[table+"\x00"+key] = line
+		seen[inner+"\x00"+key] = line
 		at := utf8.RuneCountInString(row[:strings.IndexByte(row, '=')]) + 1 + indent(raw)
 		raw, more := s.tomlRaw(strings.TrimSpace(raw), i)
 		if more < 0 {
 			return nil, s.at(line, at, key, "does not end", "close the bracket or the quotes")
 		}
 		i += more
-		values = append(values, tomlValue{table, key, raw, line, at})
+		values = append(values, tomlValue{inner, key, raw, line, at})
 	}
 	return values, nil
+}
+
+// cutLast cuts a dotted key before its last part.
+func cutLast(key string) (before, after string, dotted bool) {
+	at := strings.LastIndexByte(key, '.')
+	if at < 0 {
+		return "", key, false
+	}
+	return strings.TrimSpace(key[:at]), strings.TrimSpace(key[at+1:]), true
 }
 
 // tableName takes [a.b] and [[a.b]] apart.

@@ -147,8 +147,8 @@ func graceIgnored(v *view) {
 		if err == nil && written <= allowed {
 			severity = Warning
 		}
-		remedy := "write it beside containers, in the pod's spec"
-		if v.Supervisor != model.Kubernetes {
+		remedy := "write it " + s.Place
+		if s.Place == "" {
 			remedy = "drop it, and plan with " + short(allowed)
 		}
 		v.report(severity, s.Line, s.Key, remedy, "is %s, and nobody reads it here: the grace in force is %s", strings.TrimSpace(s.Value), short(allowed))
