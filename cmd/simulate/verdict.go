@@ -129,11 +129,13 @@ func wasWere(n int, thing string) string {
 type warmup struct {
 	given  float64 // seconds
 	length float64 // of a run
+	alone  bool    // there is one run, and nothing to tell chance by
 	all    []lab.Transient
 }
 
 func judgeWarmup(results *lab.Results) warmup {
-	return warmup{given: float64(results.Setting.Warmup) / 1e9, length: float64(results.Setting.Duration) / 1e9, all: results.Transients()}
+	return warmup{given: float64(results.Setting.Warmup) / 1e9, length: float64(results.Setting.Duration) / 1e9,
+		alone: len(results.Seeds) < 2, all: results.Transients()}
 }
 
 // suggested returns the longest transient among those that end, and whose it is.
@@ -159,7 +161,7 @@ func (w *warmup) notes() []string {
 		t := &w.all[i]
 		course := t.Of + " under " + t.Policy
 		switch {
-		case t.ByChance && (t.Unsettled || w.short(t)):
+		case (t.ByChance || w.alone) && (t.Unsettled || w.short(t)):
 			noise = append(noise, course)
 		case t.Unsettled:
 			never = append(never, course+byHow(t))
@@ -176,8 +178,11 @@ func (w *warmup) notes() []string {
 		notes = append(notes, fmt.Sprintf("warm-up: MSER-5 sees no steady state within the first half of the run for %s; these means depend on how long the run is", and(never)))
 	}
 	if len(noise) > 0 {
-		notes = append(notes, fmt.Sprintf("warm-up: MSER-5 would leave out more than the first %s for %s, and the runs show no difference that it makes",
-			prose(w.given), and(noise)))
+		because := "the runs show no difference that it makes"
+		if w.alone {
+			because = "one run does not tell whether that is more than chance"
+		}
+		notes = append(notes, fmt.Sprintf("warm-up: MSER-5 would leave out more than the first %s for %s, and %s", prose(w.given), and(noise), because))
 	}
 	if longest, by := w.suggested(); len(notes) == 0 && by != nil {
 		would := "nothing"
@@ -193,8 +198,11 @@ func (w *warmup) notes() []string {
 func (w *warmup) short(t *lab.Transient) bool { return float64(t.Nanos)/1e9 > w.given }
 
 func byHow(t *lab.Transient) string {
-	if math.IsNaN(t.Shift) || math.IsInf(t.Shift, 0) {
+	switch {
+	case math.IsNaN(t.Shift) || math.IsInf(t.Shift, 0):
 		return ""
+	case t.Shift >= 9:
+		return ", to " + times(1+t.Shift)
 	}
 	return fmt.Sprintf(", %+.2g%%", 100*t.Shift)
 }

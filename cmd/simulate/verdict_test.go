@@ -137,7 +137,7 @@ func TestLoads(t *testing.T) {
 
 	r := invoke(t.Context(), "compare", "--jobs", writeTrace(t), "--load", "0.5")
 	assert.Equal(t, exitMisuse, r.status)
-	assert.Contains(t, r.stderr, "its jobs arrive when the trace says; leave --load out")
+	assert.Contains(t, r.stderr, "--load 0.5: the load cannot be set: its jobs arrive when the trace says; leave --load out")
 }
 
 func writeTrace(t *testing.T) string {
@@ -152,29 +152,39 @@ func TestTheWarmUpIsAdvisedOnWhereItMatters(t *testing.T) {
 	for _, c := range []struct {
 		all   []lab.Transient
 		notes []string
+		alone bool
 	}{
-		{nil, []string{"warm-up: too little happens in a run for MSER-5 to judge it"}},
+		{notes: []string{"warm-up: too little happens in a run for MSER-5 to judge it"}},
 		{
-			[]lab.Transient{{Policy: "a", Of: "delay", Nanos: minutes(3), ByChance: true}},
-			[]string{"warm-up: MSER-5 would leave out 3m, and 10m is left out"},
+			all:   []lab.Transient{{Policy: "a", Of: "delay", Nanos: minutes(3), ByChance: true}},
+			notes: []string{"warm-up: MSER-5 would leave out 3m, and 10m is left out"},
 		},
 		{
-			[]lab.Transient{{Policy: "a", Of: "delay", Nanos: minutes(20), Shift: 0.13}, {Policy: "b", Of: "stall", Nanos: minutes(40), Shift: -0.001, ByChance: true}},
-			[]string{
+			all: []lab.Transient{{Policy: "a", Of: "delay", Nanos: minutes(20), Shift: 0.13}, {Policy: "b", Of: "stall", Nanos: minutes(40), Shift: -0.001, ByChance: true}},
+			notes: []string{
 				"warm-up: MSER-5 would leave out the first 20m (delay under a, +13%), and only 10m is left out; set warmup: 20m",
 				"warm-up: MSER-5 would leave out more than the first 10m for stall under b, and the runs show no difference that it makes",
 			},
 		},
 		{
-			[]lab.Transient{{Policy: "a", Of: "stall", Nanos: minutes(50), Unsettled: true, Shift: 0.4}},
-			[]string{"warm-up: MSER-5 sees no steady state within the first half of the run for stall under a, +40%; these means depend on how long the run is"},
+			all:   []lab.Transient{{Policy: "a", Of: "stall", Nanos: minutes(50), Unsettled: true, Shift: 0.4}},
+			notes: []string{"warm-up: MSER-5 sees no steady state within the first half of the run for stall under a, +40%; these means depend on how long the run is"},
 		},
 		{
-			[]lab.Transient{{Policy: "a", Of: "stall", Nanos: minutes(50), Unsettled: true, Shift: math.NaN()}},
-			[]string{"warm-up: MSER-5 sees no steady state within the first half of the run for stall under a; these means depend on how long the run is"},
+			all:   []lab.Transient{{Policy: "a", Of: "stall", Nanos: minutes(50), Unsettled: true, Shift: math.NaN()}},
+			notes: []string{"warm-up: MSER-5 sees no steady state within the first half of the run for stall under a; these means depend on how long the run is"},
+		},
+		{
+			all:   []lab.Transient{{Policy: "a", Of: "stall", Nanos: minutes(50), Unsettled: true, Shift: 1100}},
+			notes: []string{"warm-up: MSER-5 sees no steady state within the first half of the run for stall under a, to >1,000×; these means depend on how long the run is"},
+		},
+		{
+			all:   []lab.Transient{{Policy: "a", Of: "delay", Nanos: minutes(20), Shift: 0.13}},
+			notes: []string{"warm-up: MSER-5 would leave out more than the first 10m for delay under a, and one run does not tell whether that is more than chance"},
+			alone: true,
 		},
 	} {
-		w := warmup{given: 600, length: 7200, all: c.all}
+		w := warmup{given: 600, length: 7200, alone: c.alone, all: c.all}
 		assert.Equal(t, c.notes, w.notes())
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // ErrNoLoad reports a scenario whose load cannot be set.
-var ErrNoLoad = errors.New("lab: the load cannot be set")
+var ErrNoLoad = errors.New("the load cannot be set")
 
 // AtLoad returns a copy of a scenario that offers its fleet the given load: all gaps between
 // arrivals are stretched alike, and jobs, their mix and everything else stay as they are.
