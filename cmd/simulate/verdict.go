@@ -209,8 +209,8 @@ func byHow(t *lab.Transient) string {
 
 // goDuration writes seconds as a scenario file takes them.
 func goDuration(s float64) string {
-	if m := math.Ceil(s / 60); m >= 1 {
-		return fmt.Sprintf("%.0fm", m)
+	if s < 60 {
+		return fmt.Sprintf("%.0fs", math.Ceil(s))
 	}
-	return fmt.Sprintf("%.0fs", math.Ceil(s))
+	return fmt.Sprintf("%.0fm", math.Ceil(s/60))
 }

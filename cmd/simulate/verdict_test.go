@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"math"
 	"os"
@@ -153,6 +154,7 @@ func TestTheWarmUpIsAdvisedOnWhereItMatters(t *testing.T) {
 		all   []lab.Transient
 		notes []string
 		alone bool
+		given float64 // seconds; 0 is ten minutes
 	}{
 		{notes: []string{"warm-up: too little happens in a run for MSER-5 to judge it"}},
 		{
@@ -175,6 +177,11 @@ func TestTheWarmUpIsAdvisedOnWhereItMatters(t *testing.T) {
 			notes: []string{"warm-up: MSER-5 sees no steady state within the first half of the run for stall under a; these means depend on how long the run is"},
 		},
 		{
+			all:   []lab.Transient{{Policy: "a", Of: "delay", Nanos: 17.5e9, Shift: 0.04}},
+			notes: []string{"warm-up: MSER-5 would leave out the first 17.5s (delay under a, +4%), and only 10s is left out; set warmup: 18s"},
+			given: 10,
+		},
+		{
 			all:   []lab.Transient{{Policy: "a", Of: "stall", Nanos: minutes(50), Unsettled: true, Shift: 1100}},
 			notes: []string{"warm-up: MSER-5 sees no steady state within the first half of the run for stall under a, to >1,000×; these means depend on how long the run is"},
 		},
@@ -184,7 +191,7 @@ func TestTheWarmUpIsAdvisedOnWhereItMatters(t *testing.T) {
 			alone: true,
 		},
 	} {
-		w := warmup{given: 600, length: 7200, alone: c.alone, all: c.all}
+		w := warmup{given: cmp.Or(c.given, 600), length: 7200, alone: c.alone, all: c.all}
 		assert.Equal(t, c.notes, w.notes())
 	}
 }
