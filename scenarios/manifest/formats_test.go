@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -112,6 +114,8 @@ func TestOtherFormatsAreReadAsTheirDocumentationSays(t *testing.T) {
 
 		"supervisord: stopwaitsecs and stopsignal": {"supervisord.conf", "[supervisord]\nstopwaitsecs=1\n[program:w]\ncommand=x\n   y ; no\nnumprocs = 4 ; comment\nstopwaitsecs=600\nstopsignal=QUIT\n", "",
 			want{model.Supervisord, "w", 4, 600 * time.Second, 7, "SIGQUIT", 0, "Recreate +0 -4"}},
+		"supervisord: a section that is written again goes on": {"supervisord.conf", "[program:w]\ncommand=x\n[program:w]\nstopwaitsecs=9\n", "",
+			want{model.Supervisord, "w", 1, 9 * time.Second, 4, "", 0, "Recreate +0 -1"}},
 		"Render: maxShutdownDelaySeconds": {"render.yaml", "services:\n- {type: redis, name: r}\n- type: worker\n  name: w\n  numInstances: 2\n  maxShutdownDelaySeconds: 120\n", "",
 			want{model.Render, "w", 2, 120 * time.Second, 6, "", 0, "RollingUpdate +2 -0"}},
 	} {
@@ -191,6 +195,7 @@ func TestOtherFormatsRefuseWhatTheyCannotKnow(t *testing.T) {
 		"Fly: a list that does not end":         {"fly.toml", "app = \"x\"\nprocesses = [\n  \"a\",\n", 2, 13, "processes does not end; close the bracket or the quotes"},
 		"Heroku: a line that is no type":        {"Procfile", "worker: x y\nbundle exec sidekiq\n", 2, 1, "is not a process type; write TYPE: COMMAND, for example worker: bundle exec sidekiq"},
 		"Nomad: a grace that is worked out":     {"w.nomad", "job \"j\" {\n  group \"g\" {\n    task \"w\" {\n      kill_timeout = \"${local.t}s\"\n    }\n  }\n}\n", 4, 22, "kill_timeout is an expression, ${local.t}s; let Nomad work it out and name the result: nomad job run -output job.nomad > job.json"},
+		"Nomad: blocks that are made":           {"w.nomad", "job \"j\" {\n  group \"g\" {\n    dynamic \"task\" {\n      for_each = [\"a\"]\n      content {}\n    }\n  }\n}\n", 3, 5, "dynamic makes blocks that only Nomad knows; let Nomad work it out and name the result: nomad job run -output job.nomad > job.json"},
 		"Nomad: a function":                     {"w.nomad", "job \"j\" {\n  group \"g\" {\n    count = max(1, 2)\n    task \"w\" {}\n  }\n}\n", 3, 13, "count is an expression, max(…); let Nomad work it out and name the result: nomad job run -output job.nomad > job.json"},
 		"Nomad: a duration without quotes":      {"w.nomad", "job \"j\" {\n  group \"g\" {\n    task \"w\" {\n      kill_timeout = 25\n    }\n  }\n}\n", 4, 22, "kill_timeout 25 has no unit; write 25s"},
 		"Nomad: a block that does not end":      {"w.nomad", "job \"j\" {\n  group \"g\" {\n", 3, 1, "group block of line 2 does not end; close it with }"},
@@ -238,4 +243,26 @@ func TestTimeSpansOfSystemd(t *testing.T) {
 		_, problem := timeSpan(text)
 		assert.NotEmpty(t, problem, text)
 	}
+}
+
+func TestAnOverrideThatComposeMergesByItselfIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		return path
+	}
+	const note = "compose.override.yaml beside it, which docker compose up merges into it, is not followed; let Compose fill it in first: docker compose config > rendered.yaml"
+	main, other := write("compose.yaml", "services: {w: {image: x}}\n"), write("rendered.yaml", "services: {w: {image: x}}\n")
+	w, err := Load(main, "")
+	require.NoError(t, err)
+	assert.NotContains(t, w.Notes, note)
+
+	write("compose.override.yaml", "services: {w: {stop_grace_period: 1m}}\n")
+	w, err = Load(main, "")
+	require.NoError(t, err)
+	assert.Contains(t, w.Notes, note)
+	w, err = Load(other, "")
+	require.NoError(t, err)
+	assert.NotContains(t, w.Notes, note, "Compose merges it into files of its own names")
 }

@@ -9,6 +9,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
+
+	"github.com/quiesce/quiesce/model"
 )
 
 // Load reads the file at path and returns the workload that selector names; see [Parse].
@@ -17,7 +20,27 @@ func Load(path, selector string) (*Workload, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Parse(path, data, selector)
+	w, err := Parse(path, data, selector)
+	if err == nil && w.Supervisor == model.Docker {
+		if override := firstOverride(path); override != "" {
+			w.note("%s beside it, which docker compose up merges into it, is not followed; %s", override, renderCompose)
+		}
+	}
+	return w, err
+}
+
+// firstOverride is the file that Compose reads after its own without being told to, or empty.
+func firstOverride(path string) string {
+	base, _, _ := strings.Cut(filepath.Base(path), ".")
+	if base != "compose" && base != "docker-compose" || strings.Count(filepath.Base(path), ".") != 1 {
+		return ""
+	}
+	for _, name := range []string{"compose.override.yaml", "compose.override.yml", "docker-compose.override.yaml", "docker-compose.override.yml"} {
+		if _, err := os.Stat(filepath.Join(filepath.Dir(path), name)); err == nil {
+			return name
+		}
+	}
+	return ""
 }
 
 // Parse returns one workload out of data, the text of the manifest called name. The selector

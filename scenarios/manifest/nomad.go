@@ -49,6 +49,13 @@ func (s *source) nomad() ([]document, error) {
 		}
 	}
 	if len(docs) == 0 {
+		for _, job := range jobs {
+			for _, inner := range append([]*hclBlock{job}, job.named("group")...) {
+				if made := inner.named("dynamic"); len(made) > 0 {
+					return nil, s.at(made[0].line, made[0].column, "dynamic", "makes blocks that only Nomad knows", renderNomad)
+				}
+			}
+		}
 		return nil, s.refuse("has no task", "write job, group and task blocks")
 	}
 	return docs, nil

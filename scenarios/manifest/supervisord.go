@@ -17,11 +17,13 @@ func (s *source) supervisord() ([]document, error) {
 		return nil, err
 	}
 	var docs []document
+	seen := make(map[string]bool) // A section that is written again goes on where it was.
 	for _, section := range sections {
 		name, ok := strings.CutPrefix(section.section, "program:")
-		if !ok {
+		if !ok || seen[section.section] {
 			continue
 		}
+		seen[section.section] = true
 		doc := document{kind: "program", name: strings.TrimSpace(name), line: section.line}
 		doc.load = func() (*Workload, error) { return s.program(&doc, section.section, settings) }
 		docs = append(docs, doc)
