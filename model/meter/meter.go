@@ -60,7 +60,8 @@ func area(w *Window, from, to protocol.Instant, n int64) protocol.Duration {
 	if to <= from {
 		return 0
 	}
-	return protocol.Duration(n) * (to.Sub(from) / protocol.Microsecond)
+	// Instants are rounded, not what lies between them: so the parts of a stretch add up to it.
+	return protocol.Duration(n) * (protocol.Duration(to)/protocol.Microsecond - protocol.Duration(from)/protocol.Microsecond)
 }
 
 // measured reports whether what happens at an instant counts.
