@@ -395,17 +395,31 @@ func (e *engine) renameJobs(st *state) (renamed bool) {
 func digest(key []byte) (a, b uint64) {
 	const s1, s2, s3, s4 = 0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3, 0x589965cc75374cc3
 	a, b = uint64(len(key))^s1, s2
-	for ; len(key) >= 16; key = key[16:] {
-		x, y := binary.LittleEndian.Uint64(key), binary.LittleEndian.Uint64(key[8:])
+	rest := key
+	for ; len(rest) >= 16; rest = rest[16:] {
+		x, y := binary.LittleEndian.Uint64(rest), binary.LittleEndian.Uint64(rest[8:])
 		a = mix(x^s1^a, y^s2)
 		b = mix(x^s3, y^s4^b)
 	}
-	var last [16]byte
-	copy(last[:], key)
-	x, y := binary.LittleEndian.Uint64(last[:]), binary.LittleEndian.Uint64(last[8:])
+	x, y := lastOf(key, len(rest))
 	a = mix(mix(x^s1^a, y^s2), s3)
 	b = mix(mix(x^s3, y^s4^b), s1)
 	return a, b
+}
+
+// lastOf is the last n bytes of a key, fewer than 16, and zeros after them.
+func lastOf(key []byte, n int) (x, y uint64) {
+	switch end := len(key) - 8; {
+	case end < 0:
+		for k, b := range key {
+			x |= uint64(b) << (8 * k)
+		}
+		return x, 0
+	case n < 8:
+		return binary.LittleEndian.Uint64(key[end:]) >> (64 - 8*n), 0
+	default:
+		return binary.LittleEndian.Uint64(key[len(key)-n:]), binary.LittleEndian.Uint64(key[end:]) >> (128 - 8*n)
+	}
 }
 
 func mix(x, y uint64) uint64 {
