@@ -38,7 +38,7 @@ func (e *engine) apply(st *state, a action) {
 		if w := &st.workers[i]; !w.paused && !w.shaken && e.heedsBudget() {
 			st.breaks(invariant.ExitBeforeKill, "worker %d was still there at SIGKILL", i)
 		}
-		st.hurt = st.hurt || !e.heedsBudget()
+		st.happens(past{hurt: !e.heedsBudget()})
 		e.die(st, i)
 	default:
 		e.applyFault(st, a)
@@ -50,18 +50,18 @@ func (e *engine) applyFault(st *state, a action) {
 	switch a.kind {
 	case cancelJob:
 		st.used[cancels]++
-		st.ordered.add(protocol.JobKey(i))
+		st.happens(past{ordered: setOf(protocol.JobKey(i))})
 		st.answered = true
 		st.broker.CancelJob(st.now, protocol.JobKey(i), &e.out)
 		e.answerAll(st)
 	case cancelSlot:
 		s := &st.workers[i/maxSlots].slots[i%maxSlots]
 		st.used[cancels]++
-		st.ordered.add(s.Job())
+		st.happens(past{ordered: setOf(s.Job())})
 		e.step(st, i/maxSlots, protocol.OperatorCancel(i%maxSlots, s.Job(), s.Token()))
 	case lose:
 		st.used[losses]++
-		st.hurt = true
+		st.happens(past{hurt: true})
 		st.take(i)
 	case double:
 		st.used[doubles]++
@@ -71,21 +71,21 @@ func (e *engine) applyFault(st *state, a action) {
 		e.arrive(st, st.messages[i])
 	case breakCall:
 		st.used[failures]++
-		st.hurt = true
+		st.happens(past{hurt: true})
 		e.breakCall(st, st.take(i))
 	case lie:
 		st.used[lies]++
-		st.hurt = true
+		st.happens(past{hurt: true})
 		e.lie(st, i/maxSlots, i%maxSlots, int(a.b))
 	case failover:
 		e.failOver(st, st.take(i))
 	case crash:
 		st.used[crashes]++
-		st.hurt = true
+		st.happens(past{hurt: true})
 		e.die(st, i)
 	case pause:
 		st.used[pauses]++
-		st.hurt = true
+		st.happens(past{hurt: true})
 		e.pause(st, i)
 	}
 }
@@ -118,13 +118,13 @@ func (e *engine) comeBack(st *state, i, k, way int) {
 	}
 	switch r.code {
 	case protocol.ReturnedNil:
-		st.finished.add(h.job)
+		st.happens(past{finished: setOf(h.job)})
 	case protocol.ReturnedFailed, protocol.ReturnedPanic:
-		st.failed.add(h.job)
+		st.happens(past{failed: setOf(h.job)})
 	default:
 		// Before it is told, an error is a failure; after a timeout whatever it returns is.
 		if w.machine.Slots()[k].State() == protocol.SlotRunning && r.code == protocol.ReturnedError || e.world.declared(h.job).Timeout > 0 {
-			st.failed.add(h.job)
+			st.happens(past{failed: setOf(h.job)})
 		}
 	}
 	e.step(st, i, protocol.Returned(k, r.code, r.clean))
@@ -269,9 +269,9 @@ func (e *engine) wake(st *state, i int) {
 	w := &st.workers[i]
 	w.paused, w.pausedUntil = false, protocol.Never
 	for k := range st.messages {
-		if m := &st.messages[k]; m.kind == toWorker && int(m.worker) == i {
+		if m := &st.messages[k]; m.kind == toWorker && int(m.worker) == i && m.due < st.now {
 			st.wired |= 1 << i
-			m.due, m.size = max(m.due, st.now), 0
+			m.due, m.size = st.now, 0
 		}
 	}
 	e.step(st, i, protocol.Event{Kind: protocol.Tick})

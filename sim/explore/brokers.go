@@ -32,7 +32,7 @@ func (st *state) forgettable(m *message) bool {
 // failOver has the broker carry out a request and answer it, and then go on without it.
 func (e *engine) failOver(st *state, m message) {
 	st.used[failovers]++
-	st.hurt = true
+	st.happens(past{hurt: true})
 	e.handle(st, m)
 	st.broker.Forget(st.now, st.now-1, &e.out)
 	e.answerAll(st)

@@ -103,7 +103,8 @@ func (e *engine) write(st *state, same uint8) []byte {
 	}
 	kept := c.ordered && !st.answered
 	c.form = append(c.form[:0], st.used[:]...)
-	c.form = append(c.form, c.set(st.finished), c.set(st.failed), c.set(st.undone), c.set(st.ordered), bit(st.hurt, 1))
+	p := &st.past
+	c.form = appendPast(c.form, &past{c.set(p.finished), c.set(p.failed), c.set(p.undone), c.set(p.ordered), p.hurt})
 	if kept {
 		c.keep(headSize, c.places[0][0])
 	} else {
@@ -176,18 +177,22 @@ func (c *coder) flush() []byte {
 	return c.form
 }
 
+func appendPast(b []byte, p *past) []byte {
+	return append(b, byte(p.finished), byte(p.failed), byte(p.undone), byte(p.ordered), bit(p.hurt, 1))
+}
+
 // set renames the jobs of a set.
-func (c *coder) set(s jobSet) byte {
+func (c *coder) set(s jobSet) jobSet {
 	if !c.symmetry || s == 0 {
-		return byte(s)
+		return s
 	}
 	var t jobSet
 	for j := protocol.JobKey(1); j <= maxJobs; j++ {
 		if s.has(j) {
-			t.add(protocol.JobKey(c.ranks.jobs[j]))
+			t |= setOf(protocol.JobKey(c.ranks.jobs[j]))
 		}
 	}
-	return byte(t)
+	return t
 }
 
 // Bits of a worker.
@@ -363,7 +368,7 @@ func (e *engine) ownedBy(st *state, seat int) jobSet {
 	var s jobSet
 	for j := protocol.JobKey(1); int(j) <= e.world.Jobs; j++ {
 		if row := st.broker.Job(j); row.Token != 0 && int(row.Owner.Seat) == seat && !row.State.Terminal() {
-			s.add(protocol.JobKey(e.coder.ranks.jobs[j]))
+			s |= setOf(protocol.JobKey(e.coder.ranks.jobs[j]))
 		}
 	}
 	return s
@@ -443,8 +448,7 @@ func (e *engine) decodeNext(st *state, buf []byte) {
 	c := &e.coder
 	st.now = base
 	copy(st.used[:], buf)
-	st.finished, st.failed, st.undone, st.ordered = jobSet(buf[budgets]), jobSet(buf[budgets+1]), jobSet(buf[budgets+2]), jobSet(buf[budgets+3])
-	st.hurt = buf[budgets+4] != 0
+	st.past = past{jobSet(buf[budgets]), jobSet(buf[budgets+1]), jobSet(buf[budgets+2]), jobSet(buf[budgets+3]), buf[budgets+4] != 0}
 	at := headSize
 	jobs := c.repeats(buf[at:], headSize, c.places[0][0])
 	if jobs {

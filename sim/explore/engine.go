@@ -105,7 +105,7 @@ func (e *engine) carryOut(st *state, i int, f *protocol.Effect) {
 		if h.way != 0 {
 			h.due = h.ends()
 		}
-		st.undone.add(f.Job)
+		st.happens(past{undone: setOf(f.Job)})
 	case protocol.PrivateOnly:
 		w.hands[f.Slot].shared = false
 	case protocol.CommitSegment:
@@ -116,7 +116,7 @@ func (e *engine) carryOut(st *state, i int, f *protocol.Effect) {
 		}
 	case protocol.Exit:
 		e.watchExit(st, i, f)
-		st.hurt = st.hurt || e.dies()
+		st.happens(past{hurt: e.dies()})
 		w.clean = f.Status == protocol.ExitClean
 		e.die(st, i)
 		if e.world.Replace == ReplaceAtOnce && e.replaced(w) {

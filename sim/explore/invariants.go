@@ -243,17 +243,17 @@ func (e *engine) check(st *state) Broken {
 // checkEnd looks at how a job ended and what it was charged.
 func (e *engine) checkEnd(st *state, job protocol.JobKey, row *model.JobRow) Broken {
 	switch {
-	case row.State == model.JobDone && !st.finished.has(job):
+	case row.State == model.JobDone && !st.past.finished.has(job):
 		return broken(invariant.AckedOnlyIfFinished, "job %d is acked although no handler finished it", job)
-	case row.Failures > 0 && !st.failed.has(job):
+	case row.Failures > 0 && !st.past.failed.has(job):
 		return broken(invariant.DrainSpendsNoBudget, "job %d was charged a failure although no handler failed", job)
-	case row.State == model.JobCancelledByOperator && !st.ordered.has(job):
+	case row.State == model.JobCancelledByOperator && !st.past.ordered.has(job):
 		return broken(invariant.DrainSpendsNoBudget, "job %d was cancelled for good and no operator asked for it", job)
-	case row.Poison > 0 && !st.hurt:
+	case row.Poison > 0 && !st.past.hurt:
 		return broken(invariant.DrainSpendsNoBudget, "job %d was charged poison by a drain", job)
-	case row.State == model.JobDead && !st.failed.has(job) && !st.hurt:
+	case row.State == model.JobDead && !st.past.failed.has(job) && !st.past.hurt:
 		return broken(invariant.DrainSpendsNoBudget, "job %d was dead-lettered although nothing failed", job)
-	case row.State == model.JobQuarantined && !st.undone.has(job):
+	case row.State == model.JobQuarantined && !st.past.undone.has(job):
 		return broken(invariant.NoJobLost, "job %d was parked although there was nothing to undo", job)
 	}
 	return Broken{}

@@ -2,29 +2,31 @@ package explore
 
 import "encoding/binary"
 
-// What an action does depends on a part of the state only: on one worker and its messages, or on the
-// broker and the message that it takes. Such parts come again, beside others. So a lane remembers
-// for a while what came of them, as bytes of forms, and where it comes upon the same parts again it
-// puts the form of the next state together without making that state (recall.go).
+// What an action does depends on a part of the state only: on one process, or on the broker, and on
+// the message that is taken. Such parts come again, beside others. So a lane remembers for a while what
+// came of them, as bytes of forms: what the process or the broker became, and what was sent, used up
+// and added to the past. Where it comes upon the same parts again it puts the form of the next state
+// together without making that state (recall.go).
 //
 // What is remembered was made by the machine and the broker, from these very bytes. It was an action
 // that broke nothing, that looked at and touched nothing else, and after which every number still
-// had its rank (remember.go). A test compares all of it with what is made anew.
+// had its rank (remember.go). Which faults are used up belongs to it, as it may decide what is broken. A
+// step for which it is looked at what the broker knows of jobs is remembered beside that. A test compares
+// all of it with what is made anew.
 
 // memo is what a lane remembers: records, each after its key, in a ring. The oldest are written over.
 type memo struct {
-	off          bool
-	ring         []byte
-	at           uint32   // where the next record goes
-	places       []uint64 // by key: where its record begins, and how long it is
-	tried, found int
+	off    bool
+	ring   []byte
+	at     uint32   // where the next record goes
+	places []uint64 // by key: where its record begins, and how long it is
 }
 
 // A ring grows so far while a search does; small ones fit into a cache, and touch little memory.
 const (
 	leastRing = 1 << 16
 	mostRing  = 1 << 22
-	perPlace  = 128 // bytes of the ring
+	perPlace  = 32 // bytes of the ring: most places are free, as there is one only for a key
 )
 
 // hash is a digest of a form, or of some parts of one.
@@ -48,7 +50,7 @@ func (m *memo) get(key hash) []byte {
 	if len(m.places) == 0 {
 		return nil
 	}
-	p := m.places[key.a%uint64(len(m.places))]
+	p := m.places[m.place(key.a)]
 	at, n := uint32(p), uint32(p>>32)
 	if n == 0 {
 		return nil
@@ -65,32 +67,35 @@ func (m *memo) begin(key hash) []byte {
 	const most = 1 << 10 // bytes; what is longer is not remembered
 	if int(m.at)+most > len(m.ring) {
 		if len(m.ring) < mostRing {
-			n := max(leastRing, min(len(m.ring)*4, mostRing))
-			m.ring, m.places = make([]byte, n), make([]uint64, n/perPlace)
+			m.grow()
+		} else {
+			m.at = 0
 		}
-		m.at = 0
 	}
 	b := m.ring[m.at : m.at : m.at+most]
 	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, key.a), key.b)
 }
+
+// grow makes room for more than there is.
+func (m *memo) grow() {
+	n := max(leastRing, min(len(m.ring)*4, mostRing))
+	ring, old := make([]byte, n), m.places
+	copy(ring, m.ring[:m.at])
+	m.ring, m.places = ring, make([]uint64, n/perPlace)
+	for _, p := range old {
+		if p != 0 {
+			m.places[m.place(binary.LittleEndian.Uint64(ring[uint32(p):]))] = p
+		}
+	}
+}
+
+func (m *memo) place(a uint64) uint64 { return a & uint64(len(m.places)-1) } // that is a power of two
 
 func (m *memo) put(record []byte) {
 	if int(m.at)+len(record) > len(m.ring) || &record[0] != &m.ring[m.at] {
 		return // it was too long, and is somewhere else
 	}
 	key := binary.LittleEndian.Uint64(record)
-	m.places[key%uint64(len(m.places))] = uint64(m.at) | uint64(len(record))<<32
+	m.places[m.place(key)] = uint64(m.at) | uint64(len(record))<<32
 	m.at += uint32(len(record))
-}
-
-// tell counts how often something was remembered, and stops where it seldom is: to remember costs
-// a tenth of what it may save.
-func (m *memo) tell(remembered bool) {
-	if remembered {
-		m.found++
-	}
-	if m.tried++; m.tried == 1<<12 {
-		m.off = m.found < m.tried/4
-		m.tried, m.found = 0, 0
-	}
 }

@@ -11,40 +11,89 @@ import (
 // recall returns the form of the state to which an action leads, valid until the next call, if it is
 // remembered what comes of it. st is the state that was read last.
 func (e *engine) recall(st *state, s *site) (form []byte) {
-	if s.kind == anywhere {
+	switch s.kind {
+	case atWorker:
+		return e.recallWorker(st, s)
+	case atBroker:
+		return e.recallBroker(st, s)
+	default:
 		return nil
 	}
-	switch record := e.memo.get(s.key); {
-	case record == nil:
-	case s.kind == atWorker:
-		form = e.recallWorker(st, s.worker, record)
-	default:
-		form = e.recallBroker(st, s, record)
-	}
-	e.memo.tell(form != nil)
-	return form
 }
 
-// recallWorker puts together a state in which head, process and messages of a worker are as a record
-// says. With symmetry it is none if the workers would go in another order.
-func (e *engine) recallWorker(st *state, i int, record []byte) []byte {
-	c, at := &e.coder, &e.coder.places[i]
-	is, record := readMarks(record)
-	all := e.parts.broker.marks
-	for k := range st.workers {
-		if k != i {
-			all.add(e.parts.workers[k].marks.ofSeat(k))
-		}
+// change is what became of a worker, as it is remembered.
+type change struct {
+	known   bool
+	head    []byte // the faults that are used up now, and what was added to the past
+	process []byte
+	mail    mail
+}
+
+// mail is what changes on the wire of a worker.
+type mail struct {
+	taken *message
+	sent  [mostSent][]byte // or answered
+	n     int
+	marks marks // of those, and of the process if it changed
+}
+
+// changeOf returns what is remembered under a key, or under the same of a step that asks for what the
+// broker knows of jobs.
+func (e *engine) changeOf(key hash, s *site, jobs []byte) (ch change) {
+	r := e.memo.get(key)
+	if r == nil {
+		r = e.memo.get(e.asking(key, s, jobs))
 	}
-	if all.add(is.ofSeat(i)); !all.settled() {
+	if r == nil {
+		return ch
+	}
+	ch.known = true
+	ch.mail.marks, r = readMarks(r)
+	ch.head, r = r[:headSize], r[headSize:]
+	ch.mail.n, r = int(r[0]), r[1:]
+	for k := range ch.mail.n {
+		ch.mail.sent[k], r = readPart(r)
+	}
+	ch.process = r
+	return ch
+}
+
+// appendHead appends the head of the state that was read last, after a change.
+func (c *coder) appendHead(b, head []byte) []byte {
+	b = append(b, head[:budgets]...)
+	for k := budgets; k < headSize; k++ {
+		b = append(b, c.old[k]|head[k])
+	}
+	return b
+}
+
+// recallWorker puts together a state in which a worker is as is remembered. With symmetry it is none if
+// the workers would go in another order.
+func (e *engine) recallWorker(st *state, s *site) []byte {
+	p, c, i := &e.parts, &e.coder, s.worker
+	ch := e.changeOf(s.key, s, nil)
+	if !ch.known {
 		return nil
 	}
-	b := append(c.form[:0], record[:headSize]...)
+	all := p.broker.marks
+	for k := range st.workers {
+		if k != i {
+			all.add(p.workers[k].ofSeat(k))
+		}
+	}
+	at := &c.places[i]
+	b := c.appendHead(c.form[:0], ch.head)
 	b = append(b, c.old[headSize:at[1]]...)
-	b = append(b, record[headSize:]...)
+	b = append(b, ch.process...)
+	ch.mail.taken = s.taken
+	b, is := e.appendMail(b, st, i, &ch.mail, ch.process[0]&deadBit != 0)
+	all.add(is.ofSeat(i))
 	end := len(b)
 	b = append(b, c.old[at[3]:]...)
 	c.form = b
+	if !all.settled() {
+		return nil
+	}
 	if c.symmetry {
 		if i > 0 && bytes.Compare(c.old[c.places[i-1][0]:at[0]], b[at[0]:end]) >= 0 {
 			return nil
@@ -56,29 +105,22 @@ func (e *engine) recallWorker(st *state, i int, record []byte) []byte {
 	return b
 }
 
-// mail is what changes on the wire of a worker.
-type mail struct {
-	taken   *message
-	answers [3][]byte
-	n       int
-	marks   marks // of the answers
-}
-
-// recallBroker puts together a state in which the broker is as a record says, a message is off the wire
+// recallBroker puts together a state in which the broker is as is remembered, a message is off the wire
 // and the broker's answers are on it, or one of them was heard at once, which is remembered by itself.
-func (e *engine) recallBroker(st *state, s *site, record []byte) []byte {
+func (e *engine) recallBroker(st *state, s *site) []byte {
 	p, c := &e.parts, &e.coder
+	record := e.memo.get(s.key)
+	if s.known = record != nil; !s.known {
+		return nil
+	}
 	all, record := readMarks(record)
 	if binary.LittleEndian.Uint64(record)&p.all.tokens != 0 {
 		return nil // what is given a rank that somebody has now
 	}
-	record = record[8:]
+	jobs, record := readPart(record[8:])
 	var mails [maxWorkers]mail
-	if s.taken != nil {
-		mails[s.worker].taken = s.taken
-	}
 	hearer := -1
-	var heard []byte
+	var heard change
 	n, record := record[0], record[1:]
 	for ; n > 0; n-- {
 		who := model.Member{Seat: int32(record[0]), Nonce: uint64(record[1])}
@@ -93,28 +135,28 @@ func (e *engine) recallBroker(st *state, s *site, record []byte) []byte {
 			if hearer >= 0 {
 				return nil
 			}
-			hearer, heard = i, answer
-		case m.n == len(m.answers):
+			hearer = i
+			if heard = e.changeOf(e.hearing(i, answer), s, jobs); !heard.known {
+				return nil
+			}
+		case m.n == len(m.sent):
 			return nil
 		default:
-			m.answers[m.n] = answer
+			m.sent[m.n] = answer
 			m.n++
 			m.marks.add(is)
 		}
 	}
-	head := c.old[:headSize]
-	var process []byte // and messages of who hears something at once
+	var b []byte
 	if hearer >= 0 {
-		if process = e.memo.get(e.hearing(hearer, s, heard)); process == nil {
-			return nil
-		}
-		var is marks
-		is, process = readMarks(process)
-		all.add(is.ofSeat(hearer))
-		head, process = process[:headSize], process[headSize:]
+		b = c.appendHead(c.form[:0], heard.head)
+		mails[hearer] = heard.mail
+	} else {
+		b = append(c.form[:0], c.old[:headSize]...)
 	}
-	b := append(c.form[:0], head...)
-	jobs, record := readPart(record)
+	if s.taken != nil {
+		mails[s.worker].taken = s.taken
+	}
 	b = append(b, jobs...)
 	last, end := 0, 0
 	for i := range st.workers {
@@ -122,17 +164,16 @@ func (e *engine) recallBroker(st *state, s *site, record []byte) []byte {
 		var seat []byte
 		seat, record = readPart(record)
 		b = append(b, seat...)
-		switch m := &mails[i]; {
-		case i == hearer:
-			b = append(b, process...)
-		case m.taken == nil && m.n == 0:
-			b = append(b, c.old[at[1]:at[3]]...)
-			all.add(p.workers[i].marks.ofSeat(i))
-		default:
-			var is marks
-			b, is = e.appendMail(append(b, c.old[at[1]:at[2]]...), st, i, m)
-			all.add(is.ofSeat(i))
+		var is marks
+		if i == hearer {
+			b = append(b, heard.process...)
+			b, is = e.appendMail(b, st, i, &mails[i], heard.process[0]&deadBit != 0)
+		} else {
+			mails[i].marks.add(p.processes[i].marks)
+			b = append(b, c.old[at[1]:at[2]]...)
+			b, is = e.appendMail(b, st, i, &mails[i], false)
 		}
+		all.add(is.ofSeat(i))
 		if c.symmetry && i > 0 && bytes.Compare(b[last:end], b[begin:]) >= 0 {
 			return nil
 		}
@@ -146,31 +187,28 @@ func (e *engine) recallBroker(st *state, s *site, record []byte) []byte {
 	return b
 }
 
-// appendMail appends the messages of a worker in their order, and returns the marks of the worker.
-func (e *engine) appendMail(b []byte, st *state, i int, m *mail) ([]byte, marks) {
+// appendMail appends the messages of a worker in their order, and returns the marks of the worker. On
+// its way to who has died is nothing.
+func (e *engine) appendMail(b []byte, st *state, i int, m *mail, dead bool) ([]byte, marks) {
 	p, c := &e.parts, &e.coder
-	answers := m.answers[:m.n]
-	slices.SortFunc(answers, bytes.Compare)
-	count := c.old[c.places[i][2]] + byte(m.n)
-	if m.taken != nil {
-		count--
-	}
-	b = append(b, count)
-	is := p.processes[i].marks
-	is.add(m.marks)
+	sent := m.sent[:m.n]
+	slices.SortFunc(sent, bytes.Compare)
+	count, is := len(b), m.marks
+	b = append(b, byte(m.n))
 	for k := range st.messages {
 		msg := &st.messages[k]
-		if int(msg.worker) != i || msg == m.taken {
+		if int(msg.worker) != i || msg == m.taken || dead && msg.kind == toWorker {
 			continue
 		}
+		b[count]++
 		is.add(p.messages[k])
 		old := c.bytesOf(msg)
-		for len(answers) > 0 && bytes.Compare(answers[0], old) < 0 {
-			b, answers = append(b, answers[0]...), answers[1:]
+		for len(sent) > 0 && bytes.Compare(sent[0], old) < 0 {
+			b, sent = append(b, sent[0]...), sent[1:]
 		}
 		b = append(b, old...)
 	}
-	for _, a := range answers {
+	for _, a := range sent {
 		b = append(b, a...)
 	}
 	return b, is

@@ -22,11 +22,13 @@ type part struct {
 // parts are those of the state that is expanded.
 type parts struct {
 	broker    part // with what is about seats there
+	jobs      hash // of what it knows of jobs
 	processes [maxWorkers]part
 
-	known    bool             // what follows is
-	workers  [maxWorkers]part // head, process and messages
-	messages []marks          // of each
+	known    bool // what follows is
+	used     hash // of the faults that are used up
+	messages []marks
+	workers  [maxWorkers]marks // of process and messages
 	all      marks
 	open     bool // an answer that takes no time is on the wire
 
@@ -39,14 +41,15 @@ type parts struct {
 func (e *engine) look(st *state) {
 	p, c := &e.parts, &e.coder
 	if b := &p.broker; !b.known {
-		b.known, b.hash = true, hashOf(c.old[headSize:c.places[0][0]])
+		p.jobs = hashOf(c.old[headSize:c.places[0][0]])
+		b.known, b.hash = true, p.jobs
 		for i := range st.workers {
 			b.hash = b.hash.with(hashOf(c.old[c.places[i][0]:c.places[i][1]]), 0)
 		}
 		b.hash = b.hash.with(hashOf(c.old[c.places[len(st.workers)-1][3]:]), 0)
 		b.marks, _ = e.marker.broker(e, st)
 	}
-	head := hashOf(c.old[:headSize])
+	p.used = hashOf(c.old[:budgets])
 	p.messages, p.all, p.open = p.messages[:0], p.broker.marks, false
 	k := 0
 	for i := range st.workers {
@@ -54,16 +57,16 @@ func (e *engine) look(st *state) {
 		if !process.known {
 			*process = part{true, hashOf(c.old[at[1]:at[2]]), e.marker.process(e, &st.workers[i], i)}
 		}
-		w := part{true, head.with(process.hash, 0).with(hashOf(c.old[at[2]:at[3]]), 0), process.marks}
+		w := process.marks
 		for ; k < len(st.messages) && int(st.messages[k].worker) == i; k++ {
 			m := &st.messages[k]
 			is := e.marker.message(m)
 			p.messages = append(p.messages, is)
-			w.marks.add(is)
+			w.add(is)
 			p.open = p.open || e.world.Prompt && m.kind == toWorker && !st.held(m)
 		}
 		p.workers[i] = w
-		p.all.add(w.marks.ofSeat(i))
+		p.all.add(w.ofSeat(i))
 	}
 	p.known = true
 }
@@ -74,6 +77,7 @@ type site struct {
 	worker int      // none is -1
 	taken  *message // off the wire
 	key    hash
+	known  bool // what came of it at the broker is remembered
 }
 
 type siteKind uint8
@@ -84,8 +88,11 @@ const (
 	atBroker
 )
 
-// hears is in a key how a worker hears an answer at once. In others it is a kind of action.
-const hears = 1 << 8
+// What is in a key beside what a process does, which is a kind of action.
+const (
+	hears = 1 << 8 // an answer, at once
+	asks  = 1 << 9 // what the broker knows is looked at
+)
 
 // siteOf returns where an action happens.
 func (e *engine) siteOf(st *state, a action) (s site) {
@@ -97,7 +104,7 @@ func (e *engine) siteOf(st *state, a action) (s site) {
 		e.look(st)
 	}
 	s.worker = int(a.a)
-	what := uint64(0) // of the worker's slots and messages
+	slot := 0 // of the worker
 	switch a.kind {
 	case passTime, cancelJob, double, failover:
 		return s
@@ -106,13 +113,15 @@ func (e *engine) siteOf(st *state, a action) (s site) {
 	case deliver, lose, breakCall:
 		s.taken = &st.messages[a.a]
 		s.worker = int(s.taken.worker)
-		what = e.coder.placeOf(s.taken)
 	case comeBack, saveProgress, cancelSlot, lie:
-		s.worker, what = s.worker/maxSlots, uint64(s.worker%maxSlots)
+		s.worker, slot = s.worker/maxSlots, s.worker%maxSlots
 	}
 	switch {
 	case a.kind != tickBroker && (a.kind != deliver || s.taken.kind == toWorker):
-		s.kind, s.key = atWorker, p.workers[s.worker].hash.with(hash{}, uint64(a.kind)|uint64(a.b)<<16|what<<32)
+		s.kind, s.key = atWorker, p.processes[s.worker].hash.with(p.used, uint64(a.kind)|uint64(a.b)<<16|uint64(slot)<<32)
+		if s.taken != nil {
+			s.key = s.key.with(hashOf(e.coder.bytesOf(s.taken)), 0)
+		}
 	case p.open: // it may come before or after what the broker says
 	case s.taken == nil:
 		s.kind, s.key = atBroker, p.broker.hash
@@ -125,16 +134,23 @@ func (e *engine) siteOf(st *state, a action) (s site) {
 // bytesOf is a message of the state that was read last, in its form.
 func (c *coder) bytesOf(m *message) []byte { return c.old[m.place : m.place+m.size] }
 
-// placeOf is where among those of its worker it is there.
-func (c *coder) placeOf(m *message) uint64 { return uint64(int(m.place) - c.places[m.worker][2]) }
-
 // hearing is the key of what comes of it that a worker hears an answer at once.
-func (e *engine) hearing(i int, s *site, answer []byte) hash {
-	what := uint64(0)
-	if s.taken != nil && s.worker == i {
-		what = e.coder.placeOf(s.taken)
+func (e *engine) hearing(i int, answer []byte) hash {
+	return e.parts.processes[i].hash.with(e.parts.used, hears).with(hashOf(answer), 0)
+}
+
+// asking is the key of what comes of a step for which it is looked at what the broker knows of jobs.
+// For a step that is made at once after the broker's, that is what it knew before, too, and what it
+// was asked.
+func (e *engine) asking(key hash, s *site, jobs []byte) hash {
+	key = key.with(e.parts.jobs, asks)
+	if s.kind == atWorker {
+		return key
 	}
-	return e.parts.workers[i].hash.with(hashOf(answer), hears|what<<32)
+	if s.taken != nil {
+		key = key.with(hashOf(e.coder.bytesOf(s.taken)), 0)
+	}
+	return key.with(hashOf(jobs), 0)
 }
 
 // hearsAtOnce reports whether an answer to a life takes no time.
@@ -145,13 +161,17 @@ func (e *engine) hearsAtOnce(st *state, m model.Member) bool {
 // remember notes what came of an action: c came of st, and its form was written last.
 func (e *engine) remember(st, c *state, s *site) {
 	p := &e.parts
-	if !e.coder.alike || c.asked {
+	if !e.coder.alike {
 		return
 	}
 	switch s.kind {
 	case atWorker:
 		if p.calls == 0 && (c.touched|c.wired)&^(1<<s.worker) == 0 {
-			e.rememberWorker(c, s.worker, s.key, false)
+			key := s.key
+			if c.asked {
+				key = e.asking(key, s, nil)
+			}
+			e.rememberWorker(c, s.worker, key, false)
 		}
 	case atBroker:
 		if e.coder.ordered { // rows at the broker name seats
@@ -187,31 +207,46 @@ func (e *engine) rememberCall(st, c *state, s *site) {
 	if p.calls != 1 || c.touched&^touched != 0 || c.wired&^wired != 0 {
 		return
 	}
-	e.rememberBroker(c, s.key)
+	if !s.known {
+		e.rememberBroker(c, s.key)
+	}
 	if hearer >= 0 {
 		w := &e.coder
 		w.message = w.appendMessage(w.message[:0], c, heard)
-		e.rememberWorker(c, hearer, e.hearing(hearer, s, w.message), true)
+		key := e.hearing(hearer, w.message)
+		if c.asked {
+			key = e.asking(key, s, w.form[headSize:w.jobsEnd])
+		}
+		e.rememberWorker(c, hearer, key, true)
 	}
 }
 
-// rememberWorker notes what became of head, process and messages of a worker. A number that nobody
+// mostSent is how many messages are remembered that an action puts on the wire of a worker.
+const mostSent = 6
+
+// rememberWorker notes what became of a worker's process, and what that sent. A number that nobody
 // had before can only be from an answer, or it would have another rank beside others.
 func (e *engine) rememberWorker(c *state, i int, key hash, heard bool) {
 	w := &e.coder
 	e.marker.fresh = false
 	is := e.marker.process(e, &c.workers[i], i)
+	w.message, w.spans = w.message[:0], w.spans[:0]
 	for k := range c.messages {
-		if m := &c.messages[k]; int(m.worker) == i {
+		if m := &c.messages[k]; int(m.worker) == i && m.size == 0 {
 			is.add(e.marker.message(m))
+			w.writeMessage(c, m)
 		}
 	}
-	if e.marker.fresh && !heard {
+	if e.marker.fresh && !heard || len(w.spans) > mostSent {
 		return
 	}
 	b := appendMarks(e.memo.begin(key), is)
-	b = append(b, w.form[:headSize]...)
-	e.memo.put(append(b, w.workersIn[w.child[i][1]:w.child[i][3]]...))
+	b = appendPast(append(b, c.used[:]...), &c.news)
+	b = append(b, byte(len(w.spans)))
+	for k := range w.spans {
+		b = appendPart(b, w.messageAt(k))
+	}
+	e.memo.put(append(b, w.workersIn[w.child[i][1]:w.child[i][2]]...))
 }
 
 // rememberBroker notes what became of the broker, and what it said.
@@ -219,6 +254,7 @@ func (e *engine) rememberBroker(c *state, key hash) {
 	w, p := &e.coder, &e.parts
 	is, given := e.marker.broker(e, c)
 	b := binary.LittleEndian.AppendUint64(appendMarks(e.memo.begin(key), is), given)
+	b = appendPart(b, w.form[headSize:w.jobsEnd])
 	b = append(b, byte(len(p.said)))
 	for k := range p.said {
 		a := &p.said[k]
@@ -226,7 +262,6 @@ func (e *engine) rememberBroker(c *state, key hash) {
 		b = append(b, byte(a.to.Seat), byte(a.to.Nonce))
 		b = appendPart(appendMarks(b, e.marker.message(&a.message)), w.message)
 	}
-	b = appendPart(b, w.form[headSize:w.jobsEnd])
 	for i := range c.workers {
 		b = appendPart(b, w.workersIn[w.child[i][0]:w.child[i][1]])
 	}

@@ -127,8 +127,26 @@ const (
 // jobSet is a set of jobs, one bit each.
 type jobSet uint8
 
-func (s jobSet) has(job protocol.JobKey) bool { return s&(1<<job) != 0 }
-func (s *jobSet) add(job protocol.JobKey)     { *s |= 1 << job }
+func setOf(job protocol.JobKey) jobSet        { return 1 << job }
+func (s jobSet) has(job protocol.JobKey) bool { return s&setOf(job) != 0 }
+
+// past is what happened so far, as far as invariants ask for it. It only grows, and decides nothing
+// else.
+type past struct {
+	finished jobSet // a handler finished them
+	failed   jobSet // a handler failed
+	undone   jobSet // undo hooks ran for them
+	ordered  jobSet // an operator cancelled them
+	hurt     bool   // a crash, a pause, or a lost message may cost an expiry
+}
+
+func (p *past) add(q past) {
+	p.finished |= q.finished
+	p.failed |= q.failed
+	p.undone |= q.undone
+	p.ordered |= q.ordered
+	p.hurt = p.hurt || q.hurt
+}
 
 // state is one state of a world.
 type state struct {
@@ -137,13 +155,10 @@ type state struct {
 	workers  []worker
 	messages []message
 	used     [budgets]uint8
-	finished jobSet // a handler finished them
-	failed   jobSet // a handler failed
-	undone   jobSet // undo hooks ran for them
-	ordered  jobSet // an operator cancelled them
-	hurt     bool   // a crash, a pause, or a lost message may cost an expiry
+	past     past
 
 	broken   Broken // what the last action broke
+	news     past   // what it added to the past, or would have if that had not happened before
 	touched  uint8  // workers whose process it changed, or reading
 	wired    uint8  // workers whose messages it changed
 	answered bool   // it changed the broker
@@ -152,7 +167,13 @@ type state struct {
 
 // clean forgets what an action changed.
 func (st *state) clean() {
-	st.broken, st.touched, st.wired, st.answered, st.asked = Broken{}, 0, 0, false, false
+	st.broken, st.news, st.touched, st.wired, st.answered, st.asked = Broken{}, past{}, 0, 0, false, false
+}
+
+// happens adds to the past.
+func (st *state) happens(news past) {
+	st.past.add(news)
+	st.news.add(news)
 }
 
 // differs notes that st, which was a copy of from, is not in what reading has changed there.
@@ -201,7 +222,7 @@ func (e *engine) restore(st, c *state) {
 		c.messages = append(c.messages[:0], st.messages...)
 	}
 	e.parts.said, e.parts.calls = e.parts.said[:0], 0
-	c.used, c.finished, c.failed, c.undone, c.ordered, c.hurt = st.used, st.finished, st.failed, st.undone, st.ordered, st.hurt
+	c.used, c.past = st.used, st.past
 	c.clean()
 }
 
@@ -234,7 +255,7 @@ func (e *engine) empty() *state {
 func (e *engine) initial() *state {
 	st := e.empty()
 	st.now = base
-	st.hurt = e.world.tolerated() < 0 // leases end by themselves
+	st.past.hurt = e.world.tolerated() < 0 // leases end by themselves
 	for i := range st.workers {
 		e.boot(st, i, 1)
 	}
@@ -248,7 +269,7 @@ func (e *engine) boot(st *state, i int, generation uint32) {
 	st.touched |= 1 << i
 	// The broker remembers two lives of a seat. Of an older one it has forgotten that it was
 	// going, so that the end of its leases counts as poison (package model, what is left out).
-	st.hurt = st.hurt || w.lives >= 2
+	st.happens(past{hurt: w.lives >= 2})
 	w.life = life{lives: w.lives + 1, killAt: protocol.Never, pausedUntil: protocol.Never}
 	w.machine.Init(&e.cfg, e.memory(w), 0)
 	w.member = model.Member{Seat: int32(i), Nonce: uint64(w.lives), Generation: generation}
