@@ -19,7 +19,7 @@ type memo struct {
 	off    bool
 	ring   []byte
 	at     uint32   // where the next record goes
-	places []uint64 // by key: where its record begins, and how long it is
+	places []uint32 // by key: where its record begins, from 1 on
 }
 
 // A ring grows so far while a search does; small ones fit into a cache, and touch little memory.
@@ -43,23 +43,26 @@ func (p hash) with(q hash, n uint64) hash {
 	return hash{mix(p.a^s1, q.a^n^s2) ^ q.b, mix(p.b^s3, q.b^n^s4) ^ p.a}
 }
 
-const keySize = 16
+// A record begins with its key, and how long what follows is.
+const (
+	keySize    = 16
+	recordHead = keySize + 2
+)
 
 // get returns the record with a key, if it is still there.
 func (m *memo) get(key hash) []byte {
 	if len(m.places) == 0 {
 		return nil
 	}
-	p := m.places[m.place(key.a)]
-	at, n := uint32(p), uint32(p>>32)
-	if n == 0 {
+	at := m.places[m.place(key.a)]
+	if at == 0 {
 		return nil
 	}
-	r := m.ring[at : at+n]
+	r := m.ring[at-1:]
 	if binary.LittleEndian.Uint64(r) != key.a || binary.LittleEndian.Uint64(r[8:]) != key.b {
 		return nil
 	}
-	return r[keySize:]
+	return r[recordHead : recordHead+int(binary.LittleEndian.Uint16(r[keySize:]))]
 }
 
 // begin begins a record, which put ends.
@@ -73,7 +76,8 @@ func (m *memo) begin(key hash) []byte {
 		}
 	}
 	b := m.ring[m.at : m.at : m.at+most]
-	return binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, key.a), key.b)
+	b = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(b, key.a), key.b)
+	return append(b, 0, 0) // for its length
 }
 
 // grow makes room for more than there is.
@@ -81,10 +85,10 @@ func (m *memo) grow() {
 	n := max(leastRing, min(len(m.ring)*4, mostRing))
 	ring, old := make([]byte, n), m.places
 	copy(ring, m.ring[:m.at])
-	m.ring, m.places = ring, make([]uint64, n/perPlace)
-	for _, p := range old {
-		if p != 0 {
-			m.places[m.place(binary.LittleEndian.Uint64(ring[uint32(p):]))] = p
+	m.ring, m.places = ring, make([]uint32, n/perPlace)
+	for _, at := range old {
+		if at != 0 {
+			m.places[m.place(binary.LittleEndian.Uint64(ring[at-1:]))] = at
 		}
 	}
 }
@@ -96,6 +100,7 @@ func (m *memo) put(record []byte) {
 		return // it was too long, and is somewhere else
 	}
 	key := binary.LittleEndian.Uint64(record)
-	m.places[m.place(key)] = uint64(m.at) | uint64(len(record))<<32
+	binary.LittleEndian.PutUint16(record[keySize:], uint16(len(record)-recordHead))
+	m.places[m.place(key)] = m.at + 1
 	m.at += uint32(len(record))
 }

@@ -164,14 +164,16 @@ func (e *engine) recallBroker(st *state, s *site) []byte {
 		var seat []byte
 		seat, record = readPart(record)
 		b = append(b, seat...)
-		var is marks
-		if i == hearer {
+		is := p.workers[i]
+		switch m := &mails[i]; {
+		case i == hearer:
 			b = append(b, heard.process...)
-			b, is = e.appendMail(b, st, i, &mails[i], heard.process[0]&deadBit != 0)
-		} else {
-			mails[i].marks.add(p.processes[i].marks)
-			b = append(b, c.old[at[1]:at[2]]...)
-			b, is = e.appendMail(b, st, i, &mails[i], false)
+			b, is = e.appendMail(b, st, i, m, heard.process[0]&deadBit != 0)
+		case m.taken == nil && m.n == 0:
+			b = append(b, c.old[at[1]:at[3]]...)
+		default:
+			m.marks.add(p.processes[i].marks)
+			b, is = e.appendMail(append(b, c.old[at[1]:at[2]]...), st, i, m, false)
 		}
 		all.add(is.ofSeat(i))
 		if c.symmetry && i > 0 && bytes.Compare(b[last:end], b[begin:]) >= 0 {
