@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -141,7 +142,11 @@ func (a *app) explore(cmd *cobra.Command, args []string, x *exploration) error {
 			}
 			from := time.Now()
 			before, measured := cpuTime()
+			collects := collectLater()
 			opts.Progress = func(p explore.Progress) bool {
+				if p.States >= collectFrom {
+					collects()
+				}
 				bar.show(w.Name, p, time.Since(from))
 				return cmd.Context().Err() == nil
 			}
@@ -150,6 +155,8 @@ func (a *app) explore(cmd *cobra.Command, args []string, x *exploration) error {
 			if after, ok := cpuTime(); ok && measured {
 				found.cpu = after - before
 			}
+			collects()
+			runtime.GC() // what this search leaves is not the next one's to collect
 			r.searches = append(r.searches, found)
 			if cmd.Context().Err() != nil {
 				break
@@ -191,6 +198,17 @@ func (x *exploration) worlds(args []string) (worlds []explore.World, err error) 
 		}
 	}
 	return worlds, nil
+}
+
+// collectFrom is from how many states on garbage is collected while a search goes on. A smaller one asks
+// for thirty megabytes or so and keeps half of that, and while a collector marks every store of a
+// pointer takes longer.
+const collectFrom = 1 << 17
+
+// collectLater has no garbage collected until it is told to.
+func collectLater() (collects func()) {
+	percent := debug.SetGCPercent(-1)
+	return sync.OnceFunc(func() { debug.SetGCPercent(percent) })
 }
 
 // atOnce runs the parts of a search in goroutines; the explorer itself starts none.
