@@ -74,7 +74,17 @@ func appendAt(buf []byte, now, t Instant) []byte {
 	if t == Never {
 		return append(buf, never)
 	}
-	return appendApart(buf, t.Sub(now))
+	if n, ok := halves(Duration(t - now)); ok {
+		return append(buf, n)
+	}
+	return appendFar(buf, t.Sub(now))
+}
+
+// halves is a difference of a few half seconds as one byte.
+func halves(d Duration) (b byte, ok bool) {
+	d += mostBefore * half
+	n := uint64(d) / uint64(half)
+	return near + byte(n), n <= mostBefore+mostAfter && n*uint64(half) == uint64(d)
 }
 
 // AtIf writes an instant that only means something under a condition.
@@ -96,9 +106,13 @@ func (w *FormWriter) Span(d Duration) {
 }
 
 func appendApart(buf []byte, d Duration) []byte {
-	if n := d / half; n*half == d && n >= -mostBefore && n <= mostAfter {
-		return append(buf, byte(near+mostBefore+n))
+	if n, ok := halves(d); ok {
+		return append(buf, n)
 	}
+	return appendFar(buf, d)
+}
+
+func appendFar(buf []byte, d Duration) []byte {
 	return binary.AppendVarint(append(buf, apart), int64(d))
 }
 
@@ -147,11 +161,17 @@ func (r *FormReader) long() uint64 {
 // At reads an instant.
 func (r *FormReader) At() Instant {
 	b := r.Byte()
+	if b >= near {
+		return r.now + Instant(fromHalves(b))
+	}
 	if b == never {
 		return Never
 	}
-	return r.now.Add(r.apart(b))
+	return r.now.Add(r.far())
 }
+
+// fromHalves is the difference that halves made a byte of.
+func fromHalves(b byte) Duration { return Duration(int64(b)-near-mostBefore) * half }
 
 // AtIf reads an instant, and whether it means anything.
 func (r *FormReader) AtIf() (t Instant, meant bool) {
@@ -165,17 +185,17 @@ func (r *FormReader) AtIf() (t Instant, meant bool) {
 // Span reads a duration.
 func (r *FormReader) Span() Duration {
 	b := r.Byte()
+	if b >= near {
+		return fromHalves(b)
+	}
 	if b == never {
 		return Forever
 	}
-	return r.apart(b)
+	return r.far()
 }
 
-// apart is how far from now an instant is that begins with b.
-func (r *FormReader) apart(b byte) Duration {
-	if b != apart {
-		return Duration(int64(b)-near-mostBefore) * half
-	}
+// far is a difference that is no few half seconds.
+func (r *FormReader) far() Duration {
 	d, n := binary.Varint(r.buf[r.pos:])
 	r.pos += n
 	return Duration(d)
