@@ -19,6 +19,7 @@ import (
 type coder struct {
 	ranks    ranks
 	form     []byte   // that is being written
+	process  []byte   // that is made alone
 	message  []byte   // messages that are not copied
 	spans    [][2]int // where each of them is
 	symmetry bool
@@ -155,6 +156,9 @@ func (e *engine) writeWorker(st *state, i int, settled uint8) {
 	}
 	is[3] = c.size()
 }
+
+// jobsOf is what the form that was read last says of jobs.
+func (c *coder) jobsOf() []byte { return c.old[headSize:c.places[0][0]] }
 
 // size is how long the form is by now, with what is to be copied.
 func (c *coder) size() int { return len(c.form) + c.to - c.from }

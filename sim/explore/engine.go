@@ -19,6 +19,7 @@ type engine struct {
 	memo      memo
 	parts     parts
 	marker    marker
+	single    *state    // see alone
 	judges    bool      // see World.judges
 	seen      *coverage // nil unless somebody wants to know
 
@@ -31,6 +32,7 @@ func newEngine(w World) *engine {
 	e.coder.init(e)
 	e.marker.init(&e.coder.ranks)
 	e.was.histograms = e.histograms()
+	e.memo.most = mostRing
 	e.memo.off = w.Failovers > 0 // a new token is then compared with all that anybody knows
 	return e
 }
@@ -110,8 +112,7 @@ func (e *engine) carryOut(st *state, i int, f *protocol.Effect) {
 		w.hands[f.Slot].shared = false
 	case protocol.CommitSegment:
 		w.hands[f.Slot].pending = false
-		st.asked = true
-		if row := st.broker.Job(f.Job); row.Cursor != f.Cursor && !st.astray() {
+		if row := st.row(f.Job); row.Cursor != f.Cursor && !st.astray() {
 			st.breaks(invariant.SavedBeforeCommit, "worker %d closed a segment of job %d, and the broker does not have its cursor", i, f.Job)
 		}
 	case protocol.Exit:

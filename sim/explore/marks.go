@@ -42,7 +42,6 @@ func (m marks) settled() bool {
 type marker struct {
 	ranks *ranks
 	own   ranks // of the broker's numbers, by themselves
-	fresh bool  // a worker or a message has a number that came since the state was read
 }
 
 func (m *marker) init(r *ranks) {
@@ -58,7 +57,6 @@ func (m *marker) rank(in *protocol.Numbers, x uint64) uint64 {
 	case x < clocked:
 		return 1 << min(x-1, 63)
 	default:
-		m.fresh = true
 		return 1 << min(in.Rank(x)-1, 63)
 	}
 }

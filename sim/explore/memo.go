@@ -17,12 +17,13 @@ import "encoding/binary"
 // memo is what a lane remembers: records, each after its key, in a ring. The oldest are written over.
 type memo struct {
 	off    bool
+	most   int // bytes that the ring may have
 	ring   []byte
 	at     uint32   // where the next record goes
 	places []uint32 // by key: where its record begins, from 1 on
 }
 
-// A ring grows so far while a search does; small ones fit into a cache, and touch little memory.
+// A ring grows while a search does; small ones fit into a cache, and touch little memory.
 const (
 	leastRing = 1 << 16
 	mostRing  = 1 << 22
@@ -69,7 +70,7 @@ func (m *memo) get(key hash) []byte {
 func (m *memo) begin(key hash) []byte {
 	const most = 1 << 10 // bytes; what is longer is not remembered
 	if int(m.at)+most > len(m.ring) {
-		if len(m.ring) < mostRing {
+		if len(m.ring) < m.most {
 			m.grow()
 		} else {
 			m.at = 0
@@ -82,7 +83,7 @@ func (m *memo) begin(key hash) []byte {
 
 // grow makes room for more than there is.
 func (m *memo) grow() {
-	n := max(leastRing, min(len(m.ring)*4, mostRing))
+	n := min(max(leastRing, len(m.ring)*4), m.most)
 	ring, old := make([]byte, n), m.places
 	copy(ring, m.ring[:m.at])
 	m.ring, m.places = ring, make([]uint32, n/perPlace)
@@ -95,12 +96,13 @@ func (m *memo) grow() {
 
 func (m *memo) place(a uint64) uint64 { return a & uint64(len(m.places)-1) } // that is a power of two
 
-func (m *memo) put(record []byte) {
+func (m *memo) put(record []byte) bool {
 	if int(m.at)+len(record) > len(m.ring) || &record[0] != &m.ring[m.at] {
-		return // it was too long, and is somewhere else
+		return false // it was too long, and is somewhere else
 	}
 	key := binary.LittleEndian.Uint64(record)
 	binary.LittleEndian.PutUint16(record[keySize:], uint16(len(record)-recordHead))
 	m.places[m.place(key)] = m.at + 1
 	m.at += uint32(len(record))
+	return true
 }

@@ -72,6 +72,9 @@ func (c *coder) appendHead(b, head []byte) []byte {
 func (e *engine) recallWorker(st *state, s *site) []byte {
 	p, c, i := &e.parts, &e.coder, s.worker
 	ch := e.changeOf(s.key, s, nil)
+	if !ch.known && e.doAlone(st, s) {
+		ch = e.changeOf(s.key, s, nil)
+	}
 	if !ch.known {
 		return nil
 	}
@@ -136,7 +139,11 @@ func (e *engine) recallBroker(st *state, s *site) []byte {
 				return nil
 			}
 			hearer = i
-			if heard = e.changeOf(e.hearing(i, answer), s, jobs); !heard.known {
+			heard = e.changeOf(e.hearing(i, answer), s, jobs)
+			if !heard.known {
+				if e.hearAlone(st, i, s, answer, jobs) {
+					return e.recallBroker(st, s) // what is read here may have been written over
+				}
 				return nil
 			}
 		case m.n == len(m.sent):

@@ -41,7 +41,7 @@ type parts struct {
 func (e *engine) look(st *state) {
 	p, c := &e.parts, &e.coder
 	if b := &p.broker; !b.known {
-		p.jobs = hashOf(c.old[headSize:c.places[0][0]])
+		p.jobs = hashOf(c.jobsOf())
 		b.known, b.hash = true, p.jobs
 		for i := range st.workers {
 			b.hash = b.hash.with(hashOf(c.old[c.places[i][0]:c.places[i][1]]), 0)
@@ -73,6 +73,7 @@ func (e *engine) look(st *state) {
 
 // site is where an action happens, and under which key it is remembered what comes of it.
 type site struct {
+	action action
 	kind   siteKind
 	worker int      // none is -1
 	taken  *message // off the wire
@@ -103,7 +104,7 @@ func (e *engine) siteOf(st *state, a action) (s site) {
 	if !p.known {
 		e.look(st)
 	}
-	s.worker = int(a.a)
+	s.action, s.worker = a, int(a.a)
 	slot := 0 // of the worker
 	switch a.kind {
 	case passTime, cancelJob, double, failover:
@@ -160,23 +161,8 @@ func (e *engine) hearsAtOnce(st *state, m model.Member) bool {
 
 // remember notes what came of an action: c came of st, and its form was written last.
 func (e *engine) remember(st, c *state, s *site) {
-	p := &e.parts
-	if !e.coder.alike {
-		return
-	}
-	switch s.kind {
-	case atWorker:
-		if p.calls == 0 && (c.touched|c.wired)&^(1<<s.worker) == 0 {
-			key := s.key
-			if c.asked {
-				key = e.asking(key, s, nil)
-			}
-			e.rememberWorker(c, s.worker, key, false)
-		}
-	case atBroker:
-		if e.coder.ordered { // rows at the broker name seats
-			e.rememberCall(st, c, s)
-		}
+	if s.kind == atBroker && e.coder.alike && e.coder.ordered { // rows at the broker name seats
+		e.rememberCall(st, c, s)
 	}
 }
 
@@ -217,18 +203,16 @@ func (e *engine) rememberCall(st, c *state, s *site) {
 		if c.asked {
 			key = e.asking(key, s, w.form[headSize:w.jobsEnd])
 		}
-		e.rememberWorker(c, hearer, key, true)
+		e.rememberWorker(c, hearer, key, w.workersIn[w.child[hearer][1]:w.child[hearer][2]])
 	}
 }
 
 // mostSent is how many messages are remembered that an action puts on the wire of a worker.
 const mostSent = 6
 
-// rememberWorker notes what became of a worker's process, and what that sent. A number that nobody
-// had before can only be from an answer, or it would have another rank beside others.
-func (e *engine) rememberWorker(c *state, i int, key hash, heard bool) {
+// rememberWorker notes what became of a worker's process, and what that sent, and reports whether it did.
+func (e *engine) rememberWorker(c *state, i int, key hash, process []byte) bool {
 	w := &e.coder
-	e.marker.fresh = false
 	is := e.marker.process(e, &c.workers[i], i)
 	w.message, w.spans = w.message[:0], w.spans[:0]
 	for k := range c.messages {
@@ -237,8 +221,8 @@ func (e *engine) rememberWorker(c *state, i int, key hash, heard bool) {
 			w.writeMessage(c, m)
 		}
 	}
-	if e.marker.fresh && !heard || len(w.spans) > mostSent {
-		return
+	if len(w.spans) > mostSent {
+		return false
 	}
 	b := appendMarks(e.memo.begin(key), is)
 	b = appendPast(append(b, c.used[:]...), &c.news)
@@ -246,7 +230,7 @@ func (e *engine) rememberWorker(c *state, i int, key hash, heard bool) {
 	for k := range w.spans {
 		b = appendPart(b, w.messageAt(k))
 	}
-	e.memo.put(append(b, w.workersIn[w.child[i][1]:w.child[i][2]]...))
+	return e.memo.put(append(b, process...))
 }
 
 // rememberBroker notes what became of the broker, and what it said.

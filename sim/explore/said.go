@@ -91,8 +91,7 @@ func (e *engine) watchLine(st *state, i int, f *protocol.Effect) {
 	if int(f.Outcome) >= len(endings) || endings[f.Outcome] == protocol.NoVerb || st.astray() {
 		return
 	}
-	st.asked = true
-	if row := st.broker.Job(f.Job); row != nil && row.Token == f.Token && row.Verb != protocol.NoVerb && row.Verb != endings[f.Outcome] {
+	if row := st.row(f.Job); row != nil && row.Token == f.Token && row.Verb != protocol.NoVerb && row.Verb != endings[f.Outcome] {
 		st.breaks(invariant.LedgerTrue, "worker %d wrote into its ledger that job %d was %v, which it was not", i, f.Job, f.Outcome)
 	}
 }

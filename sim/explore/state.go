@@ -163,6 +163,7 @@ type state struct {
 	wired    uint8  // workers whose messages it changed
 	answered bool   // it changed the broker
 	asked    bool   // what it did to a worker depends on what the broker knows
+	unread   []byte // alone: the form of that, before it is looked at
 }
 
 // clean forgets what an action changed.
