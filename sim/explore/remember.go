@@ -159,51 +159,29 @@ func (e *engine) hearsAtOnce(st *state, m model.Member) bool {
 	return e.world.Prompt && st.hears(m) && !st.workers[m.Seat].paused
 }
 
-// remember notes what came of an action: c came of st, and its form was written last.
+// remember notes what the broker did in an action: c came of st, and its form was written last. Once it
+// was asked, or told the time, and nobody was touched by it but who heard of it at once.
 func (e *engine) remember(st, c *state, s *site) {
-	if s.kind == atBroker && e.coder.alike && e.coder.ordered { // rows at the broker name seats
-		e.rememberCall(st, c, s)
-	}
-}
-
-// rememberCall notes what the broker did, and what the one worker made of it that heard of it at
-// once. There is not more than one of either.
-func (e *engine) rememberCall(st, c *state, s *site) {
 	p := &e.parts
-	hearer := -1
-	var heard *message
+	if s.kind != atBroker || s.known || !e.coder.alike || !e.coder.ordered || p.calls != 1 { // rows at the broker name seats
+		return
+	}
 	var touched, wired uint8
 	if s.taken != nil {
 		wired = 1 << s.worker
 	}
 	for k := range p.said {
 		a := &p.said[k]
-		i := int(a.to.Seat)
-		wired |= 1 << i
 		if !e.coder.ranks.known(&a.message) {
 			return
 		}
+		wired |= 1 << a.to.Seat
 		if e.hearsAtOnce(st, a.to) {
-			if hearer >= 0 {
-				return
-			}
-			hearer, heard, touched = i, &a.message, 1<<i
+			touched |= 1 << a.to.Seat
 		}
 	}
-	if p.calls != 1 || c.touched&^touched != 0 || c.wired&^wired != 0 {
-		return
-	}
-	if !s.known {
+	if c.touched&^touched == 0 && c.wired&^wired == 0 {
 		e.rememberBroker(c, s.key)
-	}
-	if hearer >= 0 {
-		w := &e.coder
-		w.message = w.appendMessage(w.message[:0], c, heard)
-		key := e.hearing(hearer, w.message)
-		if c.asked {
-			key = e.asking(key, s, w.form[headSize:w.jobsEnd])
-		}
-		e.rememberWorker(c, hearer, key, w.workersIn[w.child[hearer][1]:w.child[hearer][2]])
 	}
 }
 
