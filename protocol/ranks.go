@@ -134,6 +134,15 @@ func (s *Numbers) Has(x uint64) bool {
 	return false
 }
 
+// Gone returns how many of the lowest numbers of a set are missing, if those that follow them are
+// one after another.
+func (s *Numbers) Gone() (n int, ok bool) {
+	of := s.small >> 1
+	n = bits.TrailingZeros64(of)
+	of >>= n
+	return n, of != 0 && of&(of+1) == 0
+}
+
 // Dense reports whether the numbers of the set below a limit are 1, 2, 3 and so on, so that
 // each is its own rank.
 func (s *Numbers) Dense(below uint64) bool {

@@ -42,15 +42,24 @@ func (e *engine) doAlone(st *state, s *site) bool {
 	return e.rememberAlone(c, s.worker, s.key, s, nil)
 }
 
-// hearAlone has a worker hear an answer at once after which the broker knows something of jobs, and
-// reports whether it is remembered now what comes of it.
-func (e *engine) hearAlone(st *state, i int, s *site, answer, jobs []byte) bool {
+// hearAlone has a worker hear an answer at once, if there is one, after which the broker knows something
+// of jobs and some of the worker's lowest request numbers are gone, and reports whether it is remembered
+// now what comes of it.
+func (e *engine) hearAlone(st *state, i int, s *site, answer []byte, gone int, jobs []byte) bool {
 	c := e.alone(st, i, jobs)
-	m := message{worker: int8(i)}
-	r := protocol.ReadForm(answer, base)
-	e.coder.readMessage(&r, &m)
-	e.arrive(c, m)
-	return e.rememberAlone(c, i, e.hearing(i, answer), s, jobs)
+	if answer != nil {
+		m := message{worker: int8(i)}
+		r := protocol.ReadForm(answer, base)
+		e.coder.readMessage(&r, &m)
+		if m.numbered() {
+			m.seq += uint64(gone) // which the form of the answer does not count
+		}
+		e.arrive(c, m)
+	}
+	e.marker.gone[i] = gone
+	ok := e.rememberAlone(c, i, e.hearing(i, answer, gone), s, jobs)
+	e.marker.gone[i] = 0
+	return ok
 }
 
 // rememberAlone notes what came of a step that was made alone, if the broker had no part in it and nothing
@@ -63,14 +72,14 @@ func (e *engine) rememberAlone(c *state, i int, key hash, s *site, jobs []byte) 
 		key = e.asking(key, s, jobs)
 	}
 	w := &e.coder
-	w.ranks.own(e)
+	w.ranks.own(e, &e.marker.gone)
 	w.process = e.appendProcess(w.process[:0], c, i)
 	return e.rememberWorker(c, i, key, w.process)
 }
 
-// own makes every number of a state that was read its own rank, and so it is in a state that is put
-// together.
-func (r *ranks) own(e *engine) {
+// own makes every number of a state that was read its own rank, but for those that are less for the
+// request numbers that are gone. So it is in a state that is put together.
+func (r *ranks) own(e *engine, gone *[maxWorkers]int) {
 	const all = ^uint64(0)
 	for j := 1; j <= e.world.Jobs; j++ {
 		r.jobs[j] = uint8(j)
@@ -78,7 +87,7 @@ func (r *ranks) own(e *engine) {
 	}
 	for i := range e.world.Workers {
 		r.seats[i] = uint8(i)
-		r.seqs[i].Reset(all)
+		r.seqs[i].Reset(all << (gone[i] + 1))
 		r.lives[i].Reset(all)
 	}
 }

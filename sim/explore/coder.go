@@ -38,14 +38,15 @@ type coder struct {
 	places   [maxWorkers][4]int
 	from, to int
 
-	// The same of the form that was written last, and in which bytes that is. It is alike if it is
-	// that of the state that was read but for what an action changed there, and ordered if that
-	// holds of the order of the workers, too.
-	child          [maxWorkers][4]int
-	workersIn      []byte
-	jobsEnd        int // of what is about jobs, after the head
-	waiting        int // where what is about waiting requests begins
-	alike, ordered bool
+	// The same of the form that was written last, and in which bytes that is. Settled are the workers,
+	// as bits, about whom it says what that of the state that was read says but for what an action
+	// changed. It may have other names for jobs, and is ordered if it has none for seats.
+	child            [maxWorkers][4]int
+	workersIn        []byte
+	jobsEnd          int // of what is about jobs, after the head
+	waiting          int // where what is about waiting requests begins
+	settled          uint8
+	renamed, ordered bool
 }
 
 func (c *coder) init(e *engine) {
@@ -74,7 +75,8 @@ func (e *engine) encode(st *state) []byte {
 func (e *engine) encodeChild(st *state) []byte {
 	r := &e.coder.ranks
 	r.collect(e, st, !st.answered)
-	if e.renameJobs(st) || st.now != base {
+	e.coder.renamed = e.renameJobs(st)
+	if e.coder.renamed || st.now != base {
 		return e.write(st, 0)
 	}
 	return e.write(st, r.settled(e))
@@ -87,8 +89,7 @@ const headSize = budgets + 5
 // read last, if they still look the same: those about some workers, as bits.
 func (e *engine) write(st *state, same uint8) []byte {
 	c := &e.coder
-	c.alike = same == 1<<len(st.workers)-1
-	c.ordered = c.alike
+	c.settled, c.ordered = same, true
 	if c.symmetry {
 		buf := c.form
 		c.form = c.workers[:0]
@@ -102,7 +103,7 @@ func (e *engine) write(st *state, same uint8) []byte {
 			c.ordered = c.ordered && seat == i
 		}
 	}
-	kept := c.ordered && !st.answered
+	kept := c.ordered && same == 1<<len(st.workers)-1 && !st.answered
 	c.form = append(c.form[:0], st.used[:]...)
 	p := &st.past
 	c.form = appendPast(c.form, &past{c.set(p.finished), c.set(p.failed), c.set(p.undone), c.set(p.ordered), p.hurt})

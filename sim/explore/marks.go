@@ -41,7 +41,8 @@ func (m marks) settled() bool {
 // marker finds the marks of the parts of a state whose ranks have been collected and are settled.
 type marker struct {
 	ranks *ranks
-	own   ranks // of the broker's numbers, by themselves
+	own   ranks           // of the broker's numbers, by themselves
+	gone  [maxWorkers]int // how many of the lowest request numbers of each seat nobody has any more
 }
 
 func (m *marker) init(r *ranks) {
@@ -61,13 +62,22 @@ func (m *marker) rank(in *protocol.Numbers, x uint64) uint64 {
 	}
 }
 
+// seq is that of the number of a request.
+func (m *marker) seq(i int, x uint64) uint64 {
+	gone := uint64(m.gone[i])
+	if x != 0 && x <= gone {
+		return 1 << 63 // somebody has it after all
+	}
+	return m.rank(&m.ranks.seqs[i], x-min(x, gone))
+}
+
 func (m *marker) process(e *engine, w *worker, i int) (is marks) {
 	r := m.ranks
 	is.addLife(0, m.rank(&r.lives[i], w.member.Incarnation))
 	if w.dead {
 		return is
 	}
-	is.addSeq(0, m.rank(&r.seqs[i], w.request[0].Seq()))
+	is.addSeq(0, m.seq(i, w.request[0].Seq()))
 	for k := range e.slots {
 		if s := &w.slots[k]; s.State() != protocol.SlotFree {
 			is.addToken(s.Job(), m.rank(&r.tokens[s.Job()], uint64(s.Token())))
@@ -84,7 +94,7 @@ func (m *marker) message(msg *message) (is marks) {
 	is.addToken(msg.job, m.rank(&r.tokens[msg.job], uint64(msg.token)))
 	is.addLife(0, m.rank(&r.lives[i], msg.from.Incarnation))
 	if msg.numbered() {
-		is.addSeq(0, m.rank(&r.seqs[i], msg.seq))
+		is.addSeq(0, m.seq(int(i), msg.seq))
 	}
 	for _, g := range msg.grants[:msg.n] {
 		is.addToken(g.job, m.rank(&r.tokens[g.job], uint64(g.token)))
@@ -110,7 +120,7 @@ func (m *marker) broker(e *engine, st *state) (is marks, given uint64) {
 		fresh.addToken(j, ranks&^(own.tokens[j].Small()>>1))
 	}
 	for i := range st.workers {
-		is.addSeq(i, own.seqs[i].RanksIn(&r.seqs[i]))
+		is.addSeq(i, own.seqs[i].RanksIn(&r.seqs[i])>>m.gone[i])
 		is.addLife(i, own.lives[i].RanksIn(&r.lives[i]))
 	}
 	return is, fresh.tokens

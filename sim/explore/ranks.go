@@ -93,10 +93,8 @@ func (r *ranks) collectBroker(e *engine, st *state, asRead bool) {
 // settled returns the workers, as bits, about whom every number that was there when the state was
 // read still has its rank: none has gone, and those that came are greater.
 func (r *ranks) settled(e *engine) (workers uint8) {
-	for j := 1; j <= e.world.Jobs; j++ {
-		if !r.tokens[j].Dense(clocked) {
-			return 0
-		}
+	if !r.given(e) {
+		return 0
 	}
 	for i := range e.world.Workers {
 		if r.seqs[i].Dense(clocked) && r.lives[i].Dense(clocked) {
@@ -104,6 +102,16 @@ func (r *ranks) settled(e *engine) (workers uint8) {
 		}
 	}
 	return workers
+}
+
+// given reports whether every token that was there has its rank.
+func (r *ranks) given(e *engine) bool {
+	for j := 1; j <= e.world.Jobs; j++ {
+		if !r.tokens[j].Dense(clocked) {
+			return false
+		}
+	}
+	return true
 }
 
 // clocked is less than any token given at base or later.

@@ -111,7 +111,11 @@ func (e *engine) recallBroker(st *state, s *site) []byte {
 	if binary.LittleEndian.Uint64(record)&p.all.tokens != 0 {
 		return nil // what is given a rank that somebody has now
 	}
-	jobs, record := readPart(record[8:])
+	gone := [maxWorkers]int{}
+	if s.taken != nil {
+		gone[s.worker] = int(record[8])
+	}
+	jobs, record := readPart(record[9:])
 	b := append(append(c.form[:0], c.old[:headSize]...), jobs...)
 	var changes [maxWorkers]change
 	n, record := record[0], record[1:]
@@ -129,8 +133,8 @@ func (e *engine) recallBroker(st *state, s *site) []byte {
 				return nil // it hears of more than one thing
 			}
 			var known bool
-			if *ch, known = e.changeOf(e.hearing(i, answer), s, jobs); !known {
-				if e.hearAlone(st, i, s, answer, jobs) {
+			if *ch, known = e.changeOf(e.hearing(i, answer, gone[i]), s, jobs); !known {
+				if e.hearAlone(st, i, s, answer, gone[i], jobs) {
 					return e.recallBroker(st, s) // what is read here may have been written over
 				}
 				return nil
@@ -145,7 +149,19 @@ func (e *engine) recallBroker(st *state, s *site) []byte {
 		}
 	}
 	if s.taken != nil {
-		changes[s.worker].taken = s.taken
+		ch := &changes[s.worker]
+		if n := gone[s.worker]; n > 0 && ch.process == nil {
+			other, known := e.changeOf(e.hearing(s.worker, nil, n), s, jobs)
+			if !known {
+				if e.hearAlone(st, s.worker, s, nil, n, jobs) {
+					return e.recallBroker(st, s)
+				}
+				return nil
+			}
+			ch.process = other.process
+			ch.marks.add(other.marks)
+		}
+		ch.taken = s.taken
 	}
 	last, end := 0, 0
 	for i := range st.workers {

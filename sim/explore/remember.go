@@ -127,17 +127,33 @@ func (e *engine) siteOf(st *state, a action) (s site) {
 	case s.taken == nil:
 		s.kind, s.key = atBroker, p.broker.hash
 	default:
-		s.kind, s.key = atBroker, p.broker.hash.with(hashOf(e.coder.bytesOf(s.taken)), uint64(1+s.worker))
+		s.kind, s.key = atBroker, p.broker.hash.with(hashOf(e.coder.bytesOf(s.taken)), uint64(1+s.worker)|e.heldBeside(st, &s)<<8)
 	}
 	return s
+}
+
+// heldBeside tells, of a message with the number of a request, which such numbers its worker has beside
+// it: whether any is in another message, and the marks of its process.
+func (e *engine) heldBeside(st *state, s *site) (held uint64) {
+	if !s.taken.numbered() {
+		return 0
+	}
+	p := &e.parts
+	for k := range st.messages {
+		if m := &st.messages[k]; int(m.worker) == s.worker && m != s.taken && m.numbered() {
+			return 1 << 8
+		}
+	}
+	return p.processes[s.worker].marks.seats & 0xff
 }
 
 // bytesOf is a message of the state that was read last, in its form.
 func (c *coder) bytesOf(m *message) []byte { return c.old[m.place : m.place+m.size] }
 
-// hearing is the key of what comes of it that a worker hears an answer at once.
-func (e *engine) hearing(i int, answer []byte) hash {
-	return e.parts.processes[i].hash.with(e.parts.used, hears).with(hashOf(answer), 0)
+// hearing is the key of what comes of it that a worker hears an answer at once, or nothing, and that some
+// of its lowest request numbers are gone.
+func (e *engine) hearing(i int, answer []byte, gone int) hash {
+	return e.parts.processes[i].hash.with(e.parts.used, hears|uint64(gone)<<16).with(hashOf(answer), 0)
 }
 
 // asking is the key of what comes of a step for which it is looked at what the broker knows of jobs.
@@ -163,7 +179,11 @@ func (e *engine) hearsAtOnce(st *state, m model.Member) bool {
 // was asked, or told the time, and nobody was touched by it but who heard of it at once.
 func (e *engine) remember(st, c *state, s *site) {
 	p := &e.parts
-	if s.kind != atBroker || s.known || !e.coder.alike || !e.coder.ordered || p.calls != 1 { // rows at the broker name seats
+	if s.kind != atBroker || s.known || !e.coder.ordered || p.calls != 1 { // rows at the broker name seats
+		return
+	}
+	gone, ok := e.gone(c, s)
+	if !ok {
 		return
 	}
 	var touched, wired uint8
@@ -181,8 +201,29 @@ func (e *engine) remember(st, c *state, s *site) {
 		}
 	}
 	if c.touched&^touched == 0 && c.wired&^wired == 0 {
-		e.rememberBroker(c, s.key)
+		e.rememberBroker(c, s, gone)
 	}
+}
+
+// gone returns how many of the lowest request numbers of who asked the broker nobody has any more, if
+// all others have their ranks: a claim closes the requests before it. The messages that it still has on
+// the wire have none.
+func (e *engine) gone(c *state, s *site) (n int, ok bool) {
+	w := &e.coder
+	switch all := uint8(1<<len(c.workers) - 1); {
+	case w.renamed:
+		return 0, false
+	case w.settled == all:
+		return 0, true
+	case s.taken == nil || !s.taken.numbered() || !w.ranks.given(e) || w.settled|1<<s.worker != all || !w.ranks.lives[s.worker].Dense(clocked):
+		return 0, false
+	}
+	for k := range c.messages {
+		if m := &c.messages[k]; int(m.worker) == s.worker && m.size > 0 && m.numbered() {
+			return 0, false
+		}
+	}
+	return w.ranks.seqs[s.worker].Gone()
 }
 
 // mostSent is how many messages are remembered that an action puts on the wire of a worker.
@@ -212,10 +253,15 @@ func (e *engine) rememberWorker(c *state, i int, key hash, process []byte) bool 
 }
 
 // rememberBroker notes what became of the broker, and what it said.
-func (e *engine) rememberBroker(c *state, key hash) {
+func (e *engine) rememberBroker(c *state, s *site, gone int) {
 	w, p := &e.coder, &e.parts
+	if gone > 0 {
+		e.marker.gone[s.worker] = gone
+		defer func() { e.marker.gone[s.worker] = 0 }()
+	}
 	is, given := e.marker.broker(e, c)
-	b := binary.LittleEndian.AppendUint64(appendMarks(e.memo.begin(key), is), given)
+	b := binary.LittleEndian.AppendUint64(appendMarks(e.memo.begin(s.key), is), given)
+	b = append(b, byte(gone))
 	b = appendPart(b, w.form[headSize:w.jobsEnd])
 	b = append(b, byte(len(p.said)))
 	for k := range p.said {
