@@ -200,20 +200,30 @@ func (t *memberTable) life(m *member) uint64 {
 
 // AddNumbers adds every token, request number and incarnation that b remembers to ranks.
 func (b *Broker) AddNumbers(ranks *protocol.Ranks) {
+	b.AddJobNumbers(ranks)
+	for seat := range b.members.lives {
+		b.AddSeatNumbers(seat, ranks)
+	}
+}
+
+// AddJobNumbers adds those of the part of the canonical form that is about jobs.
+func (b *Broker) AddJobNumbers(ranks *protocol.Ranks) {
 	b.jobs.Each(func(job uint64, row *JobRow) {
 		ranks.Tokens[job].Add(uint64(row.Token))
 		if b.owned(row) && row.State != JobDone && row.State != JobCancelledByOperator {
 			ranks.Lives[row.Owner.Seat].Add(row.Owner.Incarnation)
 		}
 	})
-	for seat, places := range b.members.lives {
-		for _, place := range places {
-			if place != 0 {
-				m := b.members.rows.At(place - 1)
-				ranks.Seqs[seat].Add(m.closed)
-				ranks.Seqs[seat].Add(m.seq)
-				ranks.Lives[seat].Add(m.Incarnation)
-			}
+}
+
+// AddSeatNumbers adds those of the part that is about the lives of one seat.
+func (b *Broker) AddSeatNumbers(seat int, ranks *protocol.Ranks) {
+	for _, place := range b.members.lives[seat] {
+		if place != 0 {
+			m := b.members.rows.At(place - 1)
+			ranks.Seqs[seat].Add(m.closed)
+			ranks.Seqs[seat].Add(m.seq)
+			ranks.Lives[seat].Add(m.Incarnation)
 		}
 	}
 }

@@ -472,6 +472,7 @@ func (e *engine) decodeNext(st *state, buf []byte) {
 		} else {
 			at = len(buf) - len(st.broker.ReadSeat(base, i, buf[at:]))
 			st.answered = true
+			e.parts.seats[i].known = false
 		}
 		is[1] = at
 		if c.repeats(buf[at:], was[1], was[2]) {

@@ -64,11 +64,7 @@ func (m *marker) rank(in *protocol.Numbers, x uint64) uint64 {
 
 // seq is that of the number of a request.
 func (m *marker) seq(i int, x uint64) uint64 {
-	gone := uint64(m.gone[i])
-	if x != 0 && x <= gone {
-		return 1 << 63 // somebody has it after all
-	}
-	return m.rank(&m.ranks.seqs[i], x-min(x, gone))
+	return m.rank(&m.ranks.seqs[i], x-min(x, uint64(m.gone[i])))
 }
 
 func (m *marker) process(e *engine, w *worker, i int) (is marks) {
@@ -102,8 +98,22 @@ func (m *marker) message(msg *message) (is marks) {
 	return is
 }
 
-// broker also tells which tokens came since the state was read.
-func (m *marker) broker(e *engine, st *state) (is marks, given uint64) {
+// broker finds those of a broker that is as it was read, whose numbers are their ranks.
+func (m *marker) broker(e *engine, st *state) (is marks) {
+	read := m.ranks.ofBroker(e, st)
+	for j := protocol.JobKey(1); int(j) <= e.world.Jobs; j++ {
+		is.addToken(j, read.tokens[j]>>1)
+	}
+	for i := range st.workers {
+		is.addSeq(i, read.seqs[i]>>1)
+		is.addLife(i, read.lives[i]>>1)
+	}
+	return is
+}
+
+// asked finds the marks of what a broker that was asked something knows of jobs and of some seats, and
+// which tokens came since the state was read.
+func (m *marker) asked(e *engine, st *state, seats uint8) (is marks, given uint64) {
 	own, r := &m.own, m.ranks
 	for j := 1; j <= e.world.Jobs; j++ {
 		own.tokens[j].Reset(0)
@@ -112,7 +122,12 @@ func (m *marker) broker(e *engine, st *state) (is marks, given uint64) {
 		own.seqs[i].Reset(0)
 		own.lives[i].Reset(0)
 	}
-	st.broker.AddNumbers(&own.Ranks)
+	st.broker.AddJobNumbers(&own.Ranks)
+	for i := range st.workers {
+		if seats&(1<<i) != 0 {
+			st.broker.AddSeatNumbers(i, &own.Ranks)
+		}
+	}
 	var fresh marks
 	for j := protocol.JobKey(1); int(j) <= e.world.Jobs; j++ {
 		ranks := own.tokens[j].RanksIn(&r.tokens[j])
@@ -124,6 +139,17 @@ func (m *marker) broker(e *engine, st *state) (is marks, given uint64) {
 		is.addLife(i, own.lives[i].RanksIn(&r.lives[i]))
 	}
 	return is, fresh.tokens
+}
+
+// seat finds those of what the broker knows of a seat, as it was read.
+func (m *marker) seat(st *state, i int) (is marks) {
+	own := &m.own
+	own.seqs[i].Reset(0)
+	own.lives[i].Reset(0)
+	st.broker.AddSeatNumbers(i, &own.Ranks)
+	is.addSeq(0, own.seqs[i].Small()>>1)
+	is.addLife(0, own.lives[i].Small()>>1)
+	return is
 }
 
 // known reports whether the numbers of a message are in the state, so that they have ranks.

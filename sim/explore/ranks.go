@@ -66,20 +66,31 @@ func (r *ranks) collect(e *engine, st *state, asRead bool) {
 }
 
 func (r *ranks) collectBroker(e *engine, st *state, asRead bool) {
-	read := &r.broker
-	if !asRead {
-		read = &brokerNumbers{}
-	}
-	for j := 1; j <= e.world.Jobs; j++ {
-		r.tokens[j].Reset(read.tokens[j])
-	}
-	for i := range st.workers {
-		r.seqs[i].Reset(read.seqs[i])
-		r.lives[i].Reset(read.lives[i])
-	}
-	if read.known {
+	if asRead {
+		r.reset(e, r.ofBroker(e, st))
 		return
 	}
+	r.reset(e, &brokerNumbers{})
+	st.broker.AddNumbers(&r.Ranks)
+}
+
+func (r *ranks) reset(e *engine, to *brokerNumbers) {
+	for j := 1; j <= e.world.Jobs; j++ {
+		r.tokens[j].Reset(to.tokens[j])
+	}
+	for i := range e.world.Workers {
+		r.seqs[i].Reset(to.seqs[i])
+		r.lives[i].Reset(to.lives[i])
+	}
+}
+
+// ofBroker returns the numbers of a broker that is as it was read.
+func (r *ranks) ofBroker(e *engine, st *state) *brokerNumbers {
+	read := &r.broker
+	if read.known {
+		return read
+	}
+	r.reset(e, read)
 	st.broker.AddNumbers(&r.Ranks)
 	read.known = true
 	for j := 1; j <= e.world.Jobs; j++ {
@@ -88,6 +99,7 @@ func (r *ranks) collectBroker(e *engine, st *state, asRead bool) {
 	for i := range st.workers {
 		read.seqs[i], read.lives[i] = r.seqs[i].Small(), r.lives[i].Small()
 	}
+	return read
 }
 
 // settled returns the workers, as bits, about whom every number that was there when the state was

@@ -166,9 +166,14 @@ func (e *engine) recallBroker(st *state, s *site) []byte {
 	last, end := 0, 0
 	for i := range st.workers {
 		begin, at := len(b), &c.places[i]
-		var seat []byte
-		seat, record = readPart(record)
-		b = append(b, seat...)
+		if s.seats&(1<<i) != 0 {
+			var seat []byte
+			seat, record = readPart(record)
+			b = append(b, seat...)
+		} else {
+			b = append(b, c.old[at[0]:at[1]]...)
+			all.add(p.seats[i].marks.ofSeat(i))
+		}
 		is := p.workers[i]
 		if ch := &changes[i]; ch.process == nil && ch.taken == nil && ch.n == 0 {
 			b = append(b, c.old[at[1]:at[3]]...)

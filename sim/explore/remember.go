@@ -1,9 +1,12 @@
 package explore
 
 import (
+	"bytes"
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/protocol"
 )
 
 // said is an answer of the broker's, and to whom.
@@ -21,8 +24,10 @@ type part struct {
 
 // parts are those of the state that is expanded.
 type parts struct {
-	broker    part // with what is about seats there
-	jobs      hash // of what it knows of jobs
+	jobs      hash             // of what the broker knows of jobs
+	seats     [maxWorkers]part // what it knows of each seat
+	concerned uint8            // of which seats it may see anything, whatever it does
+	broker    part             // marks of all that, and the hash of jobs, of who waits, and of those seats
 	processes [maxWorkers]part
 
 	known    bool // what follows is
@@ -42,12 +47,18 @@ func (e *engine) look(st *state) {
 	p, c := &e.parts, &e.coder
 	if b := &p.broker; !b.known {
 		p.jobs = hashOf(c.jobsOf())
-		b.known, b.hash = true, p.jobs
+		b.known, b.hash = true, p.jobs.with(hashOf(c.old[c.places[len(st.workers)-1][3]:]), 0)
+		b.marks = e.marker.broker(e, st)
 		for i := range st.workers {
-			b.hash = b.hash.with(hashOf(c.old[c.places[i][0]:c.places[i][1]]), 0)
+			if seat := &p.seats[i]; !seat.known {
+				seat.known, seat.hash = true, hashOf(c.old[c.places[i][0]:c.places[i][1]])
+				if e.world.Workers > few {
+					seat.marks = e.marker.seat(st, i)
+				}
+			}
 		}
-		b.hash = b.hash.with(hashOf(c.old[c.places[len(st.workers)-1][3]:]), 0)
-		b.marks, _ = e.marker.broker(e, st)
+		p.concerned = e.concerned(st)
+		b.hash = p.withSeats(b.hash, p.concerned)
 	}
 	p.used = hashOf(c.old[:budgets])
 	p.messages, p.all, p.open = p.messages[:0], p.broker.marks, false
@@ -71,6 +82,34 @@ func (e *engine) look(st *state) {
 	p.known = true
 }
 
+// few is of how many workers it does not pay to tell which seats the broker sees.
+const few = 2
+
+// withSeats is a hash with those of what the broker knows of some seats.
+func (p *parts) withSeats(h hash, seats uint8) hash {
+	for ; seats != 0; seats &= seats - 1 {
+		i := bits.TrailingZeros8(seats)
+		h = h.with(p.seats[i].hash, uint64(1+i))
+	}
+	return h
+}
+
+// concerned returns the seats of which the broker may see anything, or change it, whatever it does:
+// those of who waits, and of whose claims are over, or may be by the next sweep. Of few workers it is
+// nearly always all.
+func (e *engine) concerned(st *state) (seats uint8) {
+	if e.world.Workers <= few {
+		return 1<<e.world.Workers - 1
+	}
+	st.broker.EachWaiting(func(_ int, who model.Member, _ bool) { seats |= 1 << who.Seat })
+	for j := 1; j <= e.world.Jobs; j++ {
+		if row := st.broker.Job(protocol.JobKey(j)); row.State == model.JobClaimed && (row.Lease <= st.now || e.world.Sweep > 0) {
+			seats |= 1 << row.Owner.Seat
+		}
+	}
+	return seats
+}
+
 // site is where an action happens, and under which key it is remembered what comes of it.
 type site struct {
 	action action
@@ -78,7 +117,8 @@ type site struct {
 	worker int      // none is -1
 	taken  *message // off the wire
 	key    hash
-	known  bool // what came of it at the broker is remembered
+	seats  uint8 // at the broker: of which it sees anything
+	known  bool  // what came of it there is remembered
 }
 
 type siteKind uint8
@@ -125,9 +165,11 @@ func (e *engine) siteOf(st *state, a action) (s site) {
 		}
 	case p.open: // it may come before or after what the broker says
 	case s.taken == nil:
-		s.kind, s.key = atBroker, p.broker.hash
+		s.kind, s.key, s.seats = atBroker, p.broker.hash, p.concerned
 	default:
-		s.kind, s.key = atBroker, p.broker.hash.with(hashOf(e.coder.bytesOf(s.taken)), uint64(1+s.worker)|e.heldBeside(st, &s)<<8)
+		s.kind, s.seats = atBroker, p.concerned|1<<s.worker
+		s.key = p.withSeats(p.broker.hash, s.seats&^p.concerned)
+		s.key = s.key.with(hashOf(e.coder.bytesOf(s.taken)), uint64(1+s.worker)|e.heldBeside(st, &s)<<8)
 	}
 	return s
 }
@@ -200,9 +242,22 @@ func (e *engine) remember(st, c *state, s *site) {
 			touched |= 1 << a.to.Seat
 		}
 	}
-	if c.touched&^touched == 0 && c.wired&^wired == 0 {
+	if c.touched&^touched == 0 && c.wired&^wired == 0 && e.coder.keepsSeats(len(c.workers), ^s.seats) {
 		e.rememberBroker(c, s, gone)
 	}
+}
+
+// seatOf is what the form that was written last says of a seat at the broker.
+func (c *coder) seatOf(i int) []byte { return c.workersIn[c.child[i][0]:c.child[i][1]] }
+
+// keepsSeats reports whether that is what the form that was read last says of some seats.
+func (c *coder) keepsSeats(n int, seats uint8) bool {
+	for i := range n {
+		if seats&(1<<i) != 0 && !bytes.Equal(c.seatOf(i), c.old[c.places[i][0]:c.places[i][1]]) {
+			return false
+		}
+	}
+	return true
 }
 
 // gone returns how many of the lowest request numbers of who asked the broker nobody has any more, if
@@ -259,7 +314,7 @@ func (e *engine) rememberBroker(c *state, s *site, gone int) {
 		e.marker.gone[s.worker] = gone
 		defer func() { e.marker.gone[s.worker] = 0 }()
 	}
-	is, given := e.marker.broker(e, c)
+	is, given := e.marker.asked(e, c, s.seats)
 	b := binary.LittleEndian.AppendUint64(appendMarks(e.memo.begin(s.key), is), given)
 	b = append(b, byte(gone))
 	b = appendPart(b, w.form[headSize:w.jobsEnd])
@@ -271,7 +326,9 @@ func (e *engine) rememberBroker(c *state, s *site, gone int) {
 		b = appendPart(appendMarks(b, e.marker.message(&a.message)), w.message)
 	}
 	for i := range c.workers {
-		b = appendPart(b, w.workersIn[w.child[i][0]:w.child[i][1]])
+		if s.seats&(1<<i) != 0 {
+			b = appendPart(b, w.seatOf(i))
+		}
 	}
 	e.memo.put(append(b, w.form[w.waiting:]...))
 }
