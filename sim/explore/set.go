@@ -128,7 +128,7 @@ func (t *table) foresee(a uint64) {
 
 func (t *table) grow() {
 	old := t.places
-	t.places = make([]known, len(old)+max(1, len(old)/4))
+	t.places = make([]known, len(old)+max(1, len(old)/2))
 	for _, p := range old {
 		if p.id == 0 {
 			continue
