@@ -149,6 +149,14 @@ func TestNumbersAreRankedByTheirOrder(t *testing.T) {
 			dense = dense && (x == uint64(k+1) || x >= 1000)
 		}
 		require.Equal(t, dense, s.Dense(1000))
+		small := slices.DeleteFunc(slices.Clone(sorted), func(x uint64) bool { return x >= smallNumbers })
+		run := len(small) > 0
+		for k, x := range small {
+			run = run && x == small[0]+uint64(k)
+		}
+		gone, ok := s.Gone()
+		require.Equal(t, run, ok)
+		require.True(t, !ok || gone == int(small[0])-1, "%d", gone)
 		again := s
 		again.Reset(s.Small())
 		few := uint64(0)
@@ -166,4 +174,8 @@ func TestNumbersAreRankedByTheirOrder(t *testing.T) {
 	s.Add(1000)
 	assert.True(t, s.Dense(1000), "what is not below the limit does not count")
 	assert.False(t, s.Dense(1001))
+	s.Reset(0b0111_0000)
+	gone, ok := s.Gone()
+	assert.True(t, ok)
+	assert.Equal(t, 3, gone, "1, 2 and 3 are")
 }

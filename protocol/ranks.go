@@ -134,8 +134,8 @@ func (s *Numbers) Has(x uint64) bool {
 	return false
 }
 
-// Gone returns how many of the lowest numbers of a set are missing, if those that follow them are
-// one after another.
+// Gone returns how many of the lowest numbers are missing from a set, if those of its small ones that
+// follow them are one after another, and there are any.
 func (s *Numbers) Gone() (n int, ok bool) {
 	of := s.small >> 1
 	n = bits.TrailingZeros64(of)

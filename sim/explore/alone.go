@@ -5,10 +5,10 @@ import (
 	"github.com/quiesce/quiesce/protocol"
 )
 
-// What a worker does that is not remembered is made alone first: without the other workers, and with no
-// more of the broker than its rows, which are read only if somebody looks at them. Then it is remembered,
-// and the rest of the state is put together as if it had been before. Where it takes more than one worker
-// the whole state is made.
+// What a worker does that is not remembered is made alone: without the other workers, and with no more of
+// the broker than its rows, which are read only if somebody looks at them. Then it is remembered, and the
+// state is put together as if it had been before. If it breaks something, or the broker has a part in it,
+// the whole state is made, which tells what.
 
 // alone returns a state in which worker i is as in st, and so are messages and what is used up. Of its
 // broker only the rows mean anything, those of a form. What came of asking it is not remembered.

@@ -10,8 +10,9 @@
 // a world without a horizon still has finitely many states. The same bytes are what the
 // search keeps of a state and makes it of again.
 //
-// Of most actions only one worker, or the broker, can tell. What came of the same parts before,
-// beside others, is remembered for a while, and not made again (memo.go).
+// Of most actions only one process, or the broker, can tell. What came of the same parts before,
+// beside others, is remembered for a while, and not made again (memo.go). What is new of a
+// process is made without the rest of the state (alone.go).
 //
 // The search is breadth first, so a counter-example is as short as any. Liveness is judged at
 // the end, when every state is known: from each the schedule without faults must come to an

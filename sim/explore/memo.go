@@ -8,11 +8,12 @@ import "encoding/binary"
 // and added to the past. Where it comes upon the same parts again it puts the form of the next state
 // together without making that state (recall.go).
 //
-// What is remembered was made by the machine and the broker, from these very bytes. It was an action
-// that broke nothing, that looked at and touched nothing else, and after which every number still
-// had its rank (remember.go). Which faults are used up belongs to it, as it may decide what is broken. A
-// step for which it is looked at what the broker knows of jobs is remembered beside that. A test compares
-// all of it with what is made anew.
+// What is remembered was made by the machine and the broker, from these very bytes: that of a process
+// alone (alone.go), that of the broker in a whole state (remember.go). It was an action that broke
+// nothing, that looked at and touched nothing else, and after which every number still had its rank, or
+// only those of one worker's requests had others. Which faults are used up belongs to it, as it may
+// decide what is broken. A step for which it is looked at what the broker knows of jobs is remembered
+// beside that. Tests compare all of it with what is made anew.
 
 // memo is what a lane remembers: records, each after its key, in a ring. The oldest are written over.
 type memo struct {

@@ -9,7 +9,8 @@ import (
 )
 
 // recall returns the form of the state to which an action leads, valid until the next call, if it is
-// remembered what comes of it. st is the state that was read last.
+// remembered what comes of it, or if what is new in that can be made alone. st is the state that was
+// read last.
 func (e *engine) recall(st *state, s *site) (form []byte) {
 	switch s.kind {
 	case atWorker:

@@ -6,7 +6,7 @@ import (
 	"github.com/quiesce/quiesce/internal/prefetch"
 )
 
-// A search that must not take more memory than it has to grows by a small part of what it has: rarely,
+// A search that must not take more memory than it has to grows by a part of what it has: rarely,
 // and never far beyond what it needs.
 
 // arena is a queue of byte strings in blocks, which it has of a pool.
