@@ -78,7 +78,7 @@ func simCommand(out output) *cobra.Command {
 pending events; an M/M/c queue of a thousand servers through the engine and in a loop written by
 hand; and how much of each core is left when all of them run replications.
 
-Memory is about 3.4 KB per worker with 4 slots and 1.6 KB with one, of which 1.2 and 0.8 are the
+Memory is about 3.4 KB per worker with 4 slots and 1.5 KB with one, of which 1 KB and 650 bytes are the
 worker at rest; the others are its jobs and what a rollout leaves. It is up to twice that while it
 grows. The default takes four to six minutes of CPU time and 2 GB. A million workers are not among
 it: --workers 1000,1000000 --slots 1 takes two minutes of CPU time and 2 to 3 GB, with 4 slots four
