@@ -287,6 +287,7 @@ func TestErrorsInOtherFilesPointThere(t *testing.T) {
 	write("bad.csv", "arrival,duration\n0,-3\n")
 	write("bad.txt", "3s\n\n  x\n")
 	write("empty.txt", "\n")
+	write("compose.yaml", "services:\n  a: {image: x}\n  b: {image: x}\n")
 	write("config.yaml", "kind: ConfigMap\napiVersion: v1\n")
 	write("zero.yaml", "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec:\n  replicas: 0\n  selector: {matchLabels: {a: b}}\n  template: {metadata: {labels: {a: b}}, spec: {terminationGracePeriodSeconds: 0, containers: [{name: c, image: i}]}}\n")
 	file := filepath.Join(dir, "s.yaml")
@@ -310,6 +311,10 @@ func TestErrorsInOtherFilesPointThere(t *testing.T) {
 		assert.Equal(t, filepath.Join(dir, "config.yaml"), got.File)
 		var cause *manifest.Error
 		assert.ErrorAs(t, got, &cause)
+	})
+	t.Run("a manifest with two workloads", func(t *testing.T) {
+		got := parse("supervisor: {manifest: compose.yaml}\n")
+		assert.Equal(t, "choose one: select: service/a", got.Remedy, "in a scenario it is a key")
 	})
 	t.Run("a line of observations that is no duration", func(t *testing.T) {
 		got := parse("fleet: {workers: 3, start: {empirical: bad.txt}}\n")

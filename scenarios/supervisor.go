@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/quiesce/quiesce/model"
@@ -101,7 +102,9 @@ func (r *reader) deployed(k *supervisorKeys) (model.Supervisor, int) {
 	}
 	w, err := manifest.Load(r.path(k.Manifest.value), k.Select.value)
 	if err != nil {
-		r.elsewhere(k.Manifest.place, foreign(err))
+		e := foreign(err)
+		e.Remedy = strings.Replace(e.Remedy, "--select ", "select: ", 1) // which is a key here
+		r.elsewhere(k.Manifest.place, e)
 		return model.Supervisor{}, 0
 	}
 	s := w.Supervision()
