@@ -64,9 +64,6 @@ func measureWorlds(workers, slots int, simulated time.Duration, events int64) (r
 	if err != nil {
 		return row{}, err
 	}
-	if r.BytesAtRest, err = atRest(workers, slots); err != nil {
-		return row{}, err
-	}
 	var cpu time.Duration
 	var mallocs uint64
 	for seed := uint64(1); r.Events < events; seed++ {

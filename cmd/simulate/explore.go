@@ -140,6 +140,7 @@ func (a *app) explore(cmd *cobra.Command, args []string, x *exploration) error {
 			if x.deviation != deviation.None {
 				w.Deviations = deviation.Of(x.deviation)
 			}
+			runtime.GC() // what the search before left is not this one's to collect
 			from := time.Now()
 			before, measured := cpuTime()
 			collects := collectLater()
@@ -156,7 +157,6 @@ func (a *app) explore(cmd *cobra.Command, args []string, x *exploration) error {
 				found.cpu = after - before
 			}
 			collects()
-			runtime.GC() // what this search leaves is not the next one's to collect
 			r.searches = append(r.searches, found)
 			if cmd.Context().Err() != nil {
 				break

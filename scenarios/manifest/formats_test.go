@@ -208,16 +208,17 @@ func TestOtherFormatsRefuseWhatTheyCannotKnow(t *testing.T) {
 		"Render: more than it allows":           {"render.yaml", "services:\n- {type: worker, name: w, maxShutdownDelaySeconds: 301}\n", 2, 52, "maxShutdownDelaySeconds is not between 1 and 300; write a number such as 60"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, err := Parse(c.file, []byte(c.text), "")
-			require.Error(t, err, "read as %+v", w)
-			var e *Error
-			require.ErrorAs(t, err, &e)
-			message, _, _ := strings.Cut(strings.TrimPrefix(e.Error(), c.file), "\n")
-			_, message, _ = strings.Cut(message, ": ")
-			assert.Equal(t, c.message, message)
-			assert.Equal(t, [2]int{c.line, c.column}, [2]int{e.Line, e.Column}, "line and column")
+			assertRefused(t, c.file, c.text, c.line, c.column, c.message)
 		})
 	}
+}
+
+// assertRefused parses a file, which must be refused with a message about a place.
+func assertRefused(t *testing.T, file, text string, line, column int, says string) {
+	t.Helper()
+	atLine, atColumn, message := refusalOf(t, file, text, "")
+	assert.Equal(t, says, message)
+	assert.Equal(t, [2]int{line, column}, [2]int{atLine, atColumn}, "line and column")
 }
 
 func TestServicesOfACompositionAreSelectedByName(t *testing.T) {

@@ -33,36 +33,21 @@ func notKnown(meant string) (problem, remedy string) { return "is not known", "w
 
 // refuseSlip looks for a decisive key, which is not written, under another spelling.
 func (r *reader) refuseSlip(parent *yaml.Node, key string) {
-	if decisive[key] {
-		r.slip(parent, key, make(map[*yaml.Node]bool))
-	}
-}
-
-func (r *reader) slip(parent *yaml.Node, key string, seen map[*yaml.Node]bool) {
-	if parent.Kind != yaml.MappingNode || seen[parent] {
+	if !decisive[key] {
 		return
 	}
-	seen[parent] = true
-	for i := 0; i+1 < len(parent.Content); i += 2 {
-		k, value := resolve(parent.Content[i]), resolve(parent.Content[i+1])
-		switch {
-		case k.ShortTag() == "!!merge" && value.Kind == yaml.SequenceNode:
-			for _, item := range value.Content {
-				r.slip(resolve(item), key, seen)
-			}
-		case k.ShortTag() == "!!merge":
-			r.slip(value, key, seen)
-		case k.Kind != yaml.ScalarNode, strings.HasPrefix(k.Value, "x-"): // Compose leaves those to everybody.
-		case spelling.Slip(k.Value, []string{key}) != "":
-			problem, remedy := notKnown(key)
-			r.fail(k, k.Value, problem, remedy)
-		}
+	k, _ := r.findAny(parent, func(written string) bool {
+		return !strings.HasPrefix(written, "x-") && spelling.Slip(written, []string{key}) != "" // Compose leaves x- to everybody.
+	}, make(map[*yaml.Node]bool))
+	if k != nil {
+		problem, remedy := notKnown(key)
+		r.fail(k, k.Value, problem, remedy)
 	}
 }
 
 // misplaced refuses a decisive key that stands where its tool refuses it.
 func (r *reader) misplaced(parent *yaml.Node, key, place string) {
-	if k, _ := (&reader{src: r.src}).find(parent, key, make(map[*yaml.Node]bool)); k != nil {
+	if k, _ := (&reader{src: r.src}).find(parent, key); k != nil {
 		r.fail(k, key, "stands in the wrong place", "write it "+place)
 	}
 }

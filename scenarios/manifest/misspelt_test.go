@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // TestADecisiveKeyThatIsMisspeltOrMisplacedIsRefused: read over, it would leave the default in
@@ -36,11 +35,7 @@ func TestADecisiveKeyThatIsMisspeltOrMisplacedIsRefused(t *testing.T) {
 		"Render: the grace":            {"render.yaml", "services:\n- {type: worker, name: w, maxShutDownDelaySecond: 60}\n", 2, 27, "maxShutDownDelaySecond is not known; write maxShutdownDelaySeconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := Parse(c.file, []byte(c.text), "")
-			var e *Error
-			require.ErrorAs(t, err, &e)
-			assert.Equal(t, c.message, e.Field+" "+e.Problem+"; "+e.Remedy)
-			assert.Equal(t, [2]int{c.line, c.column}, [2]int{e.Line, e.Column}, "line and column")
+			assertRefused(t, c.file, c.text, c.line, c.column, c.message)
 		})
 	}
 }

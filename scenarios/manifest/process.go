@@ -127,7 +127,7 @@ func splitWords(text string) []string {
 
 // keyLine is where a key stands; its value may begin further down.
 func (r *reader) keyLine(parent *yaml.Node, key string) int {
-	if k, _ := r.find(parent, key, make(map[*yaml.Node]bool)); k != nil {
+	if k, _ := r.find(parent, key); k != nil {
 		return k.Line
 	}
 	return 0

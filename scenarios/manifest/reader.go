@@ -35,7 +35,7 @@ func (r *reader) child(parent *yaml.Node, key string) *yaml.Node {
 	if parent == nil || r.err != nil {
 		return nil
 	}
-	_, value := r.find(parent, key, make(map[*yaml.Node]bool))
+	_, value := r.find(parent, key)
 	if value == nil {
 		r.refuseSlip(parent, key)
 		return nil
@@ -51,7 +51,7 @@ func (r *reader) mark(parent *yaml.Node, key string) int {
 	if parent == nil || r.err != nil {
 		return 0
 	}
-	k, value := r.find(parent, key, make(map[*yaml.Node]bool))
+	k, value := r.find(parent, key)
 	if k == nil || isNull(value) {
 		return 0
 	}
@@ -59,9 +59,14 @@ func (r *reader) mark(parent *yaml.Node, key string) int {
 	return k.Line
 }
 
-// find visits each mapping once: merges may share, nest and even contain themselves, so that
-// following every path could take for ever.
-func (r *reader) find(parent *yaml.Node, key string, seen map[*yaml.Node]bool) (k, value *yaml.Node) {
+// find returns a key, and its value: the mapping's own, else one merged into it.
+func (r *reader) find(parent *yaml.Node, key string) (k, value *yaml.Node) {
+	return r.findAny(parent, func(written string) bool { return written == key }, make(map[*yaml.Node]bool))
+}
+
+// findAny is find for the first of the keys that are meant. It visits each mapping once: merges may
+// share, nest and even contain themselves, so that following every path could take for ever.
+func (r *reader) findAny(parent *yaml.Node, meant func(string) bool, seen map[*yaml.Node]bool) (k, value *yaml.Node) {
 	if parent.Kind != yaml.MappingNode || seen[parent] {
 		return nil, nil
 	}
@@ -78,12 +83,12 @@ func (r *reader) find(parent *yaml.Node, key string, seen map[*yaml.Node]bool) (
 			}
 		case k.ShortTag() == "!!merge":
 			merged = append(merged, value)
-		case k.Value == key:
+		case meant(k.Value):
 			return k, value
 		}
 	}
 	for _, m := range merged {
-		if k, value := r.find(m, key, seen); k != nil {
+		if k, value := r.findAny(m, meant, seen); k != nil {
 			return k, value
 		}
 	}

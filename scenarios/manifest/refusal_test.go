@@ -16,11 +16,17 @@ import (
 // refusal parses text, which must fail, and returns position and first line of the message.
 func refusal(t *testing.T, text, selector string) (line, column int, message string) {
 	t.Helper()
-	w, err := Parse("f.yaml", []byte(text), selector)
+	return refusalOf(t, "f.yaml", text, selector)
+}
+
+// refusalOf is refusal of a file with a name.
+func refusalOf(t *testing.T, file, text, selector string) (line, column int, message string) {
+	t.Helper()
+	w, err := Parse(file, []byte(text), selector)
 	require.Error(t, err, "read as %+v", w)
 	var e *Error
 	require.ErrorAs(t, err, &e)
-	message, _, _ = strings.Cut(strings.TrimPrefix(e.Error(), "f.yaml"), "\n")
+	message, _, _ = strings.Cut(strings.TrimPrefix(e.Error(), file), "\n")
 	_, message, _ = strings.Cut(message, ": ")
 	return e.Line, e.Column, message
 }
