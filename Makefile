@@ -14,8 +14,9 @@ HUNTTIME ?= 5m
 RACE ?= $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 # packages that have no goroutines, which internal/arch sees to: nothing can race there
 PURE = internal/deviation model model/dist protocol sim sim/agenda sim/explore sim/invariant
-# what is tested without the race detector, which makes it five to ten times as slow: those, and what runs worlds or commands, or reads files, by the thousand
-CALM = $(addprefix ./,$(PURE) sim/hunt cmd/simulate scenarios scenarios/trace examples/...)
+# what is tested without the race detector, which makes it five to ten times as slow: those, and what runs worlds or commands, or reads files, by the thousand.
+# The longest come first, so that none is left alone at the end, and two that mostly wait.
+CALM = $(addprefix ./,cmd/bench examples/... sim/hunt cmd/simulate sim/explore $(PURE) scenarios scenarios/trace)
 # what waits for real time to pass, and is compared with it: both at once, and nothing beside them that works
 PATIENT = ./realworld/redis ./realworld/fleet
 # what has a target of its own, as it compiles the command for two processors
@@ -43,7 +44,7 @@ test: tools lint ## What CI runs: lint, and every test but determinism, with the
 	go test $(RACE) $(PGO) -vet=off -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(CALM) $(PATIENT) $(APART))")
 	go test $(RACE) $(PGO) -vet=off -timeout 15m $(PATIENT)
 	go test $(RACE) $(PGO) -vet=off -run 'AnyNumberOfLanes|WhateverTheCores|Stopped' ./sim/explore ./sim/hunt ./cmd/simulate # their goroutines
-	go test $(PGO) -vet=off $(CALM)
+	go test $(PGO) -vet=off -p 3 $(CALM)
 
 lint: ## gofmt, vet and staticcheck
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "make fmt would change:" $$unformatted >&2; exit 1; }

@@ -81,6 +81,7 @@ func (s *scattered) fill(each int) {
 }
 
 func TestAQueueGoesOnWithoutANode(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"killed", "stopped"} {
 		t.Run(how, func(t *testing.T) {
 			s := scatter(t, how)
@@ -177,6 +178,7 @@ func (s *scattered) awayNow() map[int]bool {
 // What a request was granted by a node whose answer did not come nobody knows of. It goes back when
 // the node answers again, and not only when the lease ends.
 func TestWhatASilentNodeHasGrantedGoesBack(t *testing.T) {
+	t.Parallel()
 	s := scatter(t, "stopped")
 	s.fill(3)
 	inc := s.life("a", 0)

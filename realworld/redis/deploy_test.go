@@ -123,6 +123,7 @@ func (p *pod) end(s syscall.Signal) (status int, said string) {
 // Three workers of one build are replaced by three of the next, whose schema is newer, while jobs
 // run. Two are told to stop and one is killed; no job notices.
 func TestARollingDeployOfANewerSchema(t *testing.T) {
+	t.Parallel()
 	url, namespace := onServer(t)
 	const old, newer = 7, 8
 	open := func(schema int) *Broker {

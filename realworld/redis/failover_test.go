@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +20,10 @@ import (
 	"github.com/quiesce/quiesce/protocol/worker"
 	"github.com/quiesce/quiesce/realworld/redis/local"
 )
+
+// founding is held while a cluster's ports are chosen and until its nodes listen: those of another
+// that is begun beside it would be the same.
+var founding sync.Mutex
 
 // ports returns n that nobody listened on a moment ago.
 func ports(t *testing.T, n int) (ports []int) {
@@ -158,6 +163,8 @@ func TestAWorkerFollowsItsSentinel(t *testing.T) {
 
 // cluster starts three nodes that share the slots.
 func cluster(t *testing.T, args ...string) (url string, nodes []func(...string) string, servers []*local.Server) {
+	founding.Lock()
+	defer founding.Unlock()
 	port := ports(t, 6)
 	var addrs []string
 	for i := range 3 {

@@ -312,6 +312,7 @@ func TestACommandThatIsRenamedIsAnError(t *testing.T) {
 // Connections are killed again and again, and the server is silent for a while: every job is done
 // once, and the drain is clean.
 func TestAWorkerSurvivesAnOperatorWhoKillsItsConnections(t *testing.T) {
+	t.Parallel()
 	s := ownServer(t)
 	f := newFixture(t, on(s.URL()), quietly, func(o *Options) { o.Timeout = time.Second })
 	const jobs = 600
