@@ -41,9 +41,9 @@ tools: ## Install redis-server where that is possible; tests that need it say so
 
 # lint has vetted it by then
 test: tools lint ## What CI runs: lint, and every test but determinism, with the race detector where anything can race
-	go test $(RACE) $(PGO) -vet=off -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(CALM) $(PATIENT) $(APART))")
+	go test $(RACE) $(PGO) -vet=off -p 3 -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(CALM) $(PATIENT) $(APART))")
 	go test $(RACE) $(PGO) -vet=off -timeout 15m $(PATIENT)
-	go test $(RACE) $(PGO) -vet=off -run 'AnyNumberOfLanes|WhateverTheCores|Stopped' ./sim/explore ./sim/hunt ./cmd/simulate # their goroutines
+	go test $(RACE) $(PGO) -vet=off -run 'AnyNumberOfLanes|WhateverTheCores|IsStopped|AStopped' ./sim/explore ./sim/hunt ./cmd/simulate # their goroutines
 	go test $(PGO) -vet=off -p 3 $(CALM)
 
 lint: ## gofmt, vet and staticcheck
