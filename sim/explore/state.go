@@ -281,10 +281,11 @@ func (e *engine) boot(st *state, i int, generation uint32) {
 	if e.world.Boots {
 		return
 	}
-	register := st.messages[len(st.messages)-1]
-	st.messages = st.messages[:len(st.messages)-1]
-	e.arrive(st, register)
-	answer := st.messages[len(st.messages)-1]
-	st.messages = st.messages[:len(st.messages)-1]
-	e.arrive(st, answer)
+	e.arrive(st, st.last())
+	if !e.world.Prompt { // or it has heard the answer by now
+		e.arrive(st, st.last())
+	}
 }
+
+// last takes the message off the wire that was put there last.
+func (st *state) last() message { return st.take(len(st.messages) - 1) }
