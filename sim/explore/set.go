@@ -152,7 +152,7 @@ type column[T any] struct {
 	n      int
 }
 
-const perBlock = 1 << 12
+const perBlock = 1 << 9
 
 // push appends x.
 func (c *column[T]) push(x T) {
