@@ -82,6 +82,8 @@ func TestOtherFormatsAreReadAsTheirDocumentationSays(t *testing.T) {
 		"Terraform: a service and its task definition": {"w.tf", "resource \"aws_ecs_task_definition\" \"t\" {\n  container_definitions = jsonencode([{\n    name = \"w\", cpu = local.big ? 2 : 1\n    stopTimeout = 50 }])\n}\nresource \"aws_ecs_service\" \"w\" {\n  task_definition = aws_ecs_task_definition.t.arn\n  desired_count = 4\n  launch_type = \"FARGATE\"\n  deployment_minimum_healthy_percent = 50\n  deployment_maximum_percent = 100\n}\n", "",
 			want{model.Fargate, "w", 4, 50 * time.Second, 4, "", 0, "RollingUpdate +0 -2"}},
 
+		"Terraform: lists and maps that a for makes do no harm elsewhere": {"w.tf", "resource \"aws_ecs_task_definition\" \"t\" {\n  tags = { for k, v in local.tags : k => v if v != \"\" }\n  container_definitions = jsonencode([{\n    name = \"w\", environment = [for k, v in var.e : { name = k, value = f(v, [1]) }], secrets = [\n      for s in local.s :\n      s\n    ]\n    stopTimeout = 50 }])\n}\n", "",
+			want{model.ECS, "t", 1, 50 * time.Second, 8, "", 0, "RollingUpdate +1 -0"}},
 		"Fly: kill_timeout as a number of seconds": {"fly.toml", "app = \"w\"\nkill_timeout = 120 # two minutes\nkill_signal = 'SIGTERM'\n", "",
 			want{model.Fly, "w", 1, 120 * time.Second, 2, "SIGTERM", 0, "RollingUpdate +0 -1"}},
 		"Fly: kill_timeout as a duration, and SIGINT unless it says otherwise": {"fly.toml", "app = \"w\"\nkill_timeout = \"2m\"\n[env]\nX = \"\"\"\nkill_timeout = 1\n\"\"\"\n[deploy]\nstrategy = \"bluegreen\"\n", "",

@@ -293,7 +293,7 @@ func (p *hclParser) list(closing string) hclValue {
 	v := hclValue{kind: hclList}
 	for p.newlines(); p.token.kind != hclEnd && !p.is(closing); p.newlines() {
 		if len(v.items) == 0 && p.token.kind == hclIdent && p.token.text == "for" {
-			p.skip(true)
+			p.comprehension()
 			v.kind, v.text = hclDynamic, "for"
 			break
 		}
@@ -314,7 +314,7 @@ func (p *hclParser) object() hclValue {
 	v := hclValue{kind: hclObject}
 	for p.newlines(); p.token.kind != hclEnd && !p.is("}"); p.newlines() {
 		if len(v.fields) == 0 && p.token.kind == hclIdent && p.token.text == "for" {
-			p.skip(true)
+			p.comprehension()
 			v.kind, v.text = hclDynamic, "for"
 			break
 		}
@@ -340,6 +340,21 @@ func (p *hclParser) object() hclValue {
 	}
 	p.close("}")
 	return v
+}
+
+// comprehension passes over a for up to the bracket that closes it: for k, v in map : {…}. Its
+// commas, colons and lines end nothing.
+func (p *hclParser) comprehension() {
+	for depth := 0; p.token.kind != hclEnd; p.advance() {
+		switch {
+		case p.is("(") || p.is("[") || p.is("{"):
+			depth++
+		case depth == 0 && (p.is(")") || p.is("]") || p.is("}")):
+			return
+		case p.is(")") || p.is("]") || p.is("}"):
+			depth--
+		}
+	}
 }
 
 func (p *hclParser) skipKey() {
