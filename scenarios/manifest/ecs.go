@@ -35,6 +35,16 @@ type ecsContainer struct {
 type ecsRollout struct {
 	tasks            int
 	minimum, maximum int // healthy percent
+	daemon           bool
+}
+
+// ecsDefaults is how ECS replaces tasks unless told otherwise. A daemon runs once per container
+// instance and is stopped before its successor starts.
+func ecsDefaults(scheduling string) *ecsRollout {
+	if scheduling == "DAEMON" {
+		return &ecsRollout{daemon: true, tasks: 1, minimum: 0, maximum: 100}
+	}
+	return &ecsRollout{tasks: 1, minimum: 100, maximum: 200}
 }
 
 // ecsTask reads a task definition, as the API and `aws ecs register-task-definition` take it.
@@ -97,7 +107,7 @@ func (s *source) ecsWorkload(doc *document, fargate bool, list *yaml.Node) (*Wor
 
 func (r *reader) ecsContainer(node *yaml.Node) ecsContainer {
 	c := ecsContainer{essential: true}
-	c.name = r.text(node, "name")
+	c.name = r.plainText(node, "name")
 	if essential := r.child(node, "essential"); essential != nil {
 		c.essential = essential.Value != "false"
 	}
@@ -147,8 +157,11 @@ func (w *Workload) ecs(containers []ecsContainer, rollout *ecsRollout) {
 // maximum down and the minimum up.
 func (w *Workload) ecsReplace(r *ecsRollout) {
 	if r == nil {
-		r = &ecsRollout{tasks: 1, minimum: 100, maximum: 200}
+		r = ecsDefaults("")
 		w.note("the service is not in this file; one task assumed, minimumHealthyPercent 100, maximumPercent 200")
+	}
+	if r.daemon {
+		w.note("a daemon runs once per container instance; %d assumed", r.tasks)
 	}
 	w.Replicas = r.tasks
 	healthy := (r.minimum*r.tasks + 99) / 100
@@ -195,11 +208,10 @@ func (s *source) ecsServiceWorkload(doc *document) (*Workload, error) {
 		w.Supervisor = model.Fargate
 	}
 	config := r.mapping(doc.node, deploymentConfiguration)
-	rollout := ecsRollout{
-		tasks:   r.count(doc.node, "desiredCount", 1),
-		minimum: r.count(config, "minimumHealthyPercent", 100),
-		maximum: r.count(config, "maximumPercent", 200),
-	}
+	rollout := ecsDefaults(r.choice(doc.node, "schedulingStrategy", "REPLICA", "REPLICA", "DAEMON"))
+	rollout.tasks = r.count(doc.node, "desiredCount", rollout.tasks)
+	rollout.minimum = r.count(config, "minimumHealthyPercent", rollout.minimum)
+	rollout.maximum = r.count(config, "maximumPercent", rollout.maximum)
 	if r.err == nil && rollout.tasks > 0 && rollout.maximum > 1000 {
 		r.fail(r.child(config, "maximumPercent"), "maximumPercent", fmt.Sprintf("%d is more than 1000", rollout.maximum), "write a percentage such as 200")
 	}
@@ -207,6 +219,6 @@ func (s *source) ecsServiceWorkload(doc *document) (*Workload, error) {
 		return nil, r.err
 	}
 	w.note("stopTimeout stands in the task definition, which is another file")
-	w.ecs(nil, &rollout)
+	w.ecs(nil, rollout)
 	return w, nil
 }

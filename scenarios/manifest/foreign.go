@@ -31,7 +31,7 @@ func (s *source) keyless(root *yaml.Node) error {
 		return s.nothing("is a kustomization", "build it first: kubectl kustomize . > rendered.yaml")
 	case r.child(root, "AWSTemplateFormatVersion") != nil || r.child(root, "Resources") != nil:
 		return s.nothing("looks like a CloudFormation template, which is not read",
-			"name what it has deployed: aws ecs describe-task-definition --task-definition NAME > task.json")
+			describeTask)
 	case r.child(root, "include") != nil:
 		return s.nothing("is a Compose file whose services stand in others", renderCompose)
 	case r.child(r.child(root, "template"), "containers") != nil:

@@ -29,6 +29,15 @@ type hclValue struct {
 	line, column int
 }
 
+// everything is what the value says, with the arguments of a call.
+func (v hclValue) everything() string {
+	text := v.text
+	for _, item := range v.items {
+		text += " " + item.everything()
+	}
+	return text
+}
+
 type hclAttr struct {
 	name         string
 	value        hclValue

@@ -6,11 +6,16 @@ import (
 	"strings"
 	"time"
 
+	"go.yaml.in/yaml/v3"
+
 	"github.com/quiesce/quiesce/internal/grace"
 	"github.com/quiesce/quiesce/model"
 )
 
-const renderTerraform = "let Terraform work it out: terraform show -json, or aws ecs describe-task-definition once it is applied"
+// describeTask is the command that prints a task definition as it is in force.
+const describeTask = "name what it has deployed: aws ecs describe-task-definition --task-definition NAME > task.json"
+
+const containerDefinitions = "container_definitions" // of Terraform
 
 // terraform reads ECS task definitions and services out of a Terraform file, as far as what is
 // needed is written plainly in it. There is one workload per service, and one per task
@@ -53,15 +58,20 @@ func (s *source) terraform() ([]document, error) {
 	return docs, nil
 }
 
-var taskReference = regexp.MustCompile(`^aws_ecs_task_definition\.([A-Za-z0-9_-]+)\.`)
+var taskReference = regexp.MustCompile(`(^|[^.A-Za-z0-9_-])aws_ecs_task_definition\.([A-Za-z0-9_-]+)[.\[]`)
 
-// taskOf is the name of the task definition that a service runs.
+// taskOf is the name of the task definition that a service runs. People write its arn, or put
+// family and revision together, the newer one of this resource and of what is deployed.
 func taskOf(service *hclBlock) string {
 	v, _ := service.attr("task_definition")
-	if m := taskReference.FindStringSubmatch(v.text); m != nil {
-		return m[1]
+	name := ""
+	for _, m := range taskReference.FindAllStringSubmatch(v.everything(), -1) {
+		if name != "" && name != m[2] {
+			return "" // One of several.
+		}
+		name = m[2]
 	}
-	return ""
+	return name
 }
 
 // terraformWorkload joins a service with its task definition; of a task alone block and task are
@@ -69,7 +79,7 @@ func taskOf(service *hclBlock) string {
 func (s *source) terraformWorkload(root *hclBlock, kind string, block, task *hclBlock) document {
 	doc := document{kind: kind, name: block.label(), line: block.line}
 	doc.load = func() (*Workload, error) {
-		h := &hclReader{src: s, root: root, tool: renderTerraform}
+		h := &hclReader{src: s, root: root, tool: describeTask}
 		if task == nil {
 			v, _ := block.attr("task_definition")
 			h.fail(v, "task_definition", "is not in this file, and with it stopTimeout", "name a file that has both resources")
@@ -84,11 +94,10 @@ func (s *source) terraformWorkload(root *hclBlock, kind string, block, task *hcl
 		containers := h.containers(task)
 		var rollout *ecsRollout
 		if block != task {
-			rollout = &ecsRollout{
-				tasks:   h.count(block, "desired_count", 1),
-				minimum: h.count(block, "deployment_minimum_healthy_percent", 100),
-				maximum: h.count(block, "deployment_maximum_percent", 200),
-			}
+			rollout = ecsDefaults(h.text(block, "scheduling_strategy", ""))
+			rollout.tasks = h.count(block, "desired_count", rollout.tasks)
+			rollout.minimum = h.count(block, "deployment_minimum_healthy_percent", rollout.minimum)
+			rollout.maximum = h.count(block, "deployment_maximum_percent", rollout.maximum)
 		}
 		if h.err != nil {
 			return nil, h.err
@@ -117,28 +126,73 @@ func (h *hclReader) onFargate(service, task *hclBlock) bool {
 	return false
 }
 
-// containers reads container_definitions = jsonencode([…]), the only form that is plain.
+// containers reads container_definitions = jsonencode([…]), or a heredoc of JSON; other forms are
+// not plain.
 func (h *hclReader) containers(task *hclBlock) []ecsContainer {
-	const key = "container_definitions"
+	const key = containerDefinitions
 	v, ok := task.attr(key)
 	if !ok {
 		v = hclValue{line: task.line, column: task.column}
 		h.fail(v, key, "is not set", "name a file that has the containers")
 		return nil
 	}
+	if strings.HasPrefix(string([]rune(h.src.row(v.line))[v.column-1:]), "<<") {
+		return h.jsonContainers(v)
+	}
 	if v.kind != hclCall || v.text != "jsonencode" || len(v.items) != 1 || v.items[0].kind != hclList {
-		h.fail(v, key, "is not a plain jsonencode([ … ])", renderTerraform)
+		h.fail(v, key, "is not a plain jsonencode([ … ])", describeTask)
 		return nil
 	}
 	var containers []ecsContainer
 	for _, item := range v.items[0].items {
 		if item.kind != hclObject {
-			h.fail(item, key, "holds an expression in place of a container", renderTerraform)
+			h.fail(item, key, "holds an expression in place of a container", describeTask)
 			return nil
 		}
 		containers = append(containers, h.container(item))
 	}
 	return containers
+}
+
+// jsonContainers reads containers out of a heredoc, whose text begins on the line below it.
+func (h *hclReader) jsonContainers(v hclValue) []ecsContainer {
+	inner := &source{file: h.src.file, data: []byte(strings.Repeat("\n", v.line) + quoteTags(v.text)), rows: h.src.lines(), renderer: h.tool}
+	roots, err := inner.roots()
+	if err != nil || len(roots) != 1 || roots[0].Kind != yaml.SequenceNode {
+		h.fail(v, containerDefinitions, "is not a JSON list of containers as it stands", h.tool)
+		return nil
+	}
+	r := &reader{src: inner, lines: h.w.Lines}
+	var containers []ecsContainer
+	for _, node := range roots[0].Content {
+		containers = append(containers, r.ecsContainer(resolve(node)))
+	}
+	if h.err == nil {
+		h.err = r.err
+	}
+	return containers
+}
+
+// quoteTags puts ${…} in quotes where it stands for a number, so that the rest is JSON.
+func quoteTags(text string) string {
+	var b strings.Builder
+	for quoted := false; text != ""; {
+		size := 1
+		switch {
+		case quoted && text[0] == '\\' && len(text) > 1:
+			size = 2
+		case text[0] == '"':
+			quoted = !quoted
+		case !quoted && strings.HasPrefix(text, "${"):
+			size = len(envsubst.cut(text))
+			b.WriteString(strconv.Quote(text[:size]))
+			text = text[size:]
+			continue
+		}
+		b.WriteString(text[:size])
+		text = text[size:]
+	}
+	return b.String()
 }
 
 // ecsProcess reads what is written plainly of what runs in a container.
@@ -183,7 +237,7 @@ func (h *hclReader) container(v hclValue) ecsContainer {
 	seconds, err := strconv.ParseInt(grace.text, 10, 64)
 	switch {
 	case grace.kind != hclNumber:
-		h.fail(grace, stopTimeout, "is an expression, "+clip(grace.text), renderTerraform)
+		h.fail(grace, stopTimeout, "is an expression, "+clip(grace.text), describeTask)
 	case err != nil || seconds < 0 || seconds > maxSeconds:
 		h.fail(grace, stopTimeout, grace.text+" is not a whole number of seconds", "write a number such as 30")
 	}
