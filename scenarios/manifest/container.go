@@ -3,15 +3,18 @@ package manifest
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 )
 
-// containers reads what each container adds to stop and start of the pod.
-func (r *reader) containers(w *Workload, pod *yaml.Node) {
+// containers reads what each container adds to stop and start of the pod; chosen is the one that
+// the pod's annotation names.
+func (r *reader) containers(w *Workload, pod *yaml.Node, chosen string) {
 	nodes := r.items(pod, "containers")
+	var signals []string
 	if len(nodes) == 0 && pod != nil {
 		r.fail(pod, "containers", "is empty", "a "+w.Kind+" needs at least one container")
 	}
@@ -27,24 +30,60 @@ func (r *reader) containers(w *Workload, pod *yaml.Node) {
 		}
 		w.Containers = append(w.Containers, name)
 		r.prefix = "containers/" + name + "/"
-		r.container(w, node, name)
+		signals = append(signals, r.container(w, node, name))
 	}
 	r.prefix = ""
+	if r.err == nil {
+		w.follow(w.worker(chosen), signals)
+	}
 	r.noteInitContainers(w, pod)
 }
 
-func (r *reader) container(w *Workload, node *yaml.Node, name string) {
+// defaultContainer is the annotation by which a pod says which container it is about (Kubernetes,
+// "Well-Known Labels, Annotations and Taints").
+const defaultContainer = "kubectl.kubernetes.io/default-container"
+
+// worker is the container that works on jobs: one that is told its grace, else the one that the
+// pod names, else the first.
+func (w *Workload) worker(chosen string) int {
+	if at := slices.IndexFunc(w.Processes, func(p Process) bool { return p.ToldLine > 0 }); at >= 0 {
+		return at
+	}
+	return max(slices.Index(w.Containers, chosen), 0)
+}
+
+// follow takes hook and stop signal of one container. Each container is sent its signal when its
+// own hook has ended, whatever the others do meanwhile.
+func (w *Workload) follow(worker int, signals []string) {
+	name, others := w.Containers[worker], false
+	w.StopSignal = signals[worker]
+	for _, hook := range w.PreStop {
+		if hook.Container == name {
+			w.PreStopDuration = hook.Duration
+		} else {
+			others = true
+		}
+	}
+	for _, signal := range signals {
+		others = others || signal != w.StopSignal
+	}
+	if others {
+		w.note("container %s is taken for the worker, one of %d; preStop and stop signal of the others are not its own", name, len(w.Containers))
+	}
+}
+
+// container reads one container and returns its stop signal, if it is written.
+func (r *reader) container(w *Workload, node *yaml.Node, name string) string {
 	if stray := r.child(node, "terminationGracePeriodSeconds"); stray != nil {
 		w.ignore("terminationGracePeriodSeconds", stray, "in container "+name)
 	}
 	w.Processes = append(w.Processes, podProcess(r.src, node))
 	lifecycle := r.mapping(node, "lifecycle")
-	r.stopSignal(w, lifecycle, name)
+	signal := r.stopSignal(lifecycle)
 	if preStop := r.mapping(lifecycle, "preStop"); preStop != nil {
 		hook := r.hook(w, preStop, name)
 		hook.Line = r.mark(lifecycle, "preStop")
 		w.PreStop = append(w.PreStop, hook)
-		w.PreStopDuration = max(w.PreStopDuration, hook.Duration)
 	}
 	// Both delays count from the start of the container, so the longer one holds.
 	for _, key := range []string{"startupProbe", "readinessProbe"} {
@@ -52,24 +91,20 @@ func (r *reader) container(w *Workload, node *yaml.Node, name string) {
 		delay := r.seconds(r.mapping(node, key), "initialDelaySeconds", 0)
 		w.ReadinessDelay = max(w.ReadinessDelay, delay)
 	}
+	return signal
 }
 
 // signalName matches the signals of Linux, signal(7).
 var signalName = regexp.MustCompile(`^SIG(HUP|INT|QUIT|ILL|TRAP|ABRT|IOT|BUS|FPE|KILL|USR[12]|SEGV|PIPE|ALRM|TERM|STKFLT|CHLD|CLD|CONT|STOP|TSTP|TTIN|TTOU|` +
 	`URG|XCPU|XFSZ|VTALRM|PROF|WINCH|IO|POLL|PWR|SYS|RTMIN(\+[0-9]+)?|RTMAX(-[0-9]+)?)$`)
 
-func (r *reader) stopSignal(w *Workload, lifecycle *yaml.Node, name string) {
+func (r *reader) stopSignal(lifecycle *yaml.Node) string {
 	signal := r.text(lifecycle, "stopSignal")
 	r.mark(lifecycle, "stopSignal")
-	switch {
-	case signal == "":
-	case !signalName.MatchString(signal):
+	if signal != "" && !signalName.MatchString(signal) {
 		r.fail(r.child(lifecycle, "stopSignal"), "stopSignal", fmt.Sprintf("%q is not a signal", signal), "write a name such as SIGTERM")
-	case w.StopSignal == "":
-		w.StopSignal = signal
-	case w.StopSignal != signal:
-		w.note("container %s stops on %s, others on %s; %s is used", name, signal, w.StopSignal, w.StopSignal)
 	}
+	return signal
 }
 
 // hook reads one preStop action; the API server takes exactly one.

@@ -25,7 +25,9 @@
 // a worker stops or is replaced is missing, it looks for it under another spelling, since a default
 // in its place is what nobody meant. It renders no template and asks no cluster, so an admission webhook, an
 // autoscaler or a default set by the cluster is not seen. How long a preStop hook runs is
-// known only when the manifest says so: a sleep action, or a command that sleeps. How long
+// known only when the manifest says so: a sleep action, or a command that sleeps. Which of several
+// containers works on jobs is known only when one is told QUIESCE_GRACE or the pod's annotation
+// names it; otherwise it is the first. How long
 // a container takes to become ready is a lower bound, the delay before its first probe.
 //
 // # Where the defaults come from

@@ -20,9 +20,10 @@ func Example() {
 	}
 	// Output:
 	// Deployment/mailer runs 6 replicas
-	// grace 45s, set on line 22; preStop takes 15s of it
+	// grace 45s, set on line 22; preStop takes 5s of it
 	// a rollout adds up to 2 pods and takes away up to 1
 	// note: preStop of container worker sleeps 5s and does more; 5s assumed, at least
+	// note: container worker is taken for the worker, one of 2; preStop and stop signal of the others are not its own
 }
 
 func Example_refusal() {

@@ -28,7 +28,7 @@ func read(src *source, doc document) (*Workload, error) {
 	r.replicas(w, doc)
 	r.restartPolicy(w, pod)
 	r.rollout(w, r.mapping(doc.node, "spec"))
-	r.containers(w, pod)
+	r.containers(w, pod, r.chosenContainer(doc))
 	r.noteGrace(w)
 	if r.err != nil {
 		return nil, r.err
@@ -64,6 +64,15 @@ func (r *reader) podSpec(doc document) *yaml.Node {
 		node = next
 	}
 	return node
+}
+
+// chosenContainer is what the pod's annotations call its container, if they do.
+func (r *reader) chosenContainer(doc document) string {
+	node, path := doc.node, kinds[doc.kind].podSpec
+	for _, key := range path[:len(path)-1] {
+		node = r.child(node, key)
+	}
+	return r.plainText(r.child(r.child(node, "metadata"), "annotations"), defaultContainer)
 }
 
 func (r *reader) grace(w *Workload, doc document, pod *yaml.Node) {

@@ -43,7 +43,7 @@ type Workload struct {
 	GraceLine int // 0 when not set
 
 	PreStop         []Hook        // at most one per container, in the order of Containers
-	PreStopDuration time.Duration // the longest known one; also ExecStop under systemd and shutdown_delay under Nomad
+	PreStopDuration time.Duration // of the worker's container, when known; also ExecStop under systemd and shutdown_delay under Nomad
 	StopSignal      string        // such as SIGINT; empty leaves it to the supervisor and the image
 
 	MinReadySeconds         int

@@ -23,7 +23,7 @@ func TestDeploymentIsReadWhole(t *testing.T) {
 				Duration: 5 * time.Second, Known: true, AtLeast: true, Line: 28},
 			{Container: "proxy", Kind: SleepHook, Duration: 15 * time.Second, Known: true, Line: 40},
 		},
-		PreStopDuration: 15 * time.Second,
+		PreStopDuration: 5 * time.Second,
 		StopSignal:      "SIGQUIT",
 		MinReadySeconds: 5, ProgressDeadlineSeconds: 120,
 		ReadinessDelay: 10 * time.Second,
@@ -45,7 +45,10 @@ func TestDeploymentIsReadWhole(t *testing.T) {
 			"containers/proxy/preStop":                             40,
 			"containers/proxy/preStop/sleep/seconds":               42,
 		},
-		Notes: []string{"preStop of container worker sleeps 5s and does more; 5s assumed, at least"},
+		Notes: []string{
+			"preStop of container worker sleeps 5s and does more; 5s assumed, at least",
+			"container worker is taken for the worker, one of 2; preStop and stop signal of the others are not its own",
+		},
 	}, w)
 }
 
@@ -146,7 +149,7 @@ func TestNotesTellWhatWillSurprise(t *testing.T) {
 		"the strategy of another kind": {rollout("Deployment", "apps/v1", "  updateStrategy: {type: OnDelete}\n"),
 			"updateStrategy on line 5 is not a field of a Deployment and is ignored; did you mean strategy?"},
 		"two stop signals": {deployment("      containers:\n      - {name: a, lifecycle: {stopSignal: SIGINT}}\n      - {name: b, lifecycle: {stopSignal: SIGRTMIN+3}}\n"),
-			"container b stops on SIGRTMIN+3, others on SIGINT; SIGINT is used"},
+			"container a is taken for the worker, one of 2; preStop and stop signal of the others are not its own"},
 		"init containers": {deployment("      initContainers: [{name: i}]\n      containers: [{name: c}]\n"),
 			"init containers run before the workers start, or beside them; their hooks and their time are not read"},
 		"an old group": {rollout("Deployment", "apps/v1beta2", ""),
@@ -156,6 +159,37 @@ func TestNotesTellWhatWillSurprise(t *testing.T) {
 			w, err := Parse("f.yaml", []byte(c.text), "")
 			require.NoError(t, err)
 			assert.Contains(t, w.Notes, c.note)
+		})
+	}
+}
+
+// "The containers in the Pod receive the TERM signal at different times", each after its own hook
+// (Kubernetes, "Pod Lifecycle", Termination of Pods).
+func TestAWorkerWaitsForNoHookButItsOwn(t *testing.T) {
+	const (
+		proxy  = "      - {name: proxy, lifecycle: {stopSignal: SIGQUIT, preStop: {sleep: {seconds: 20}}}}\n"
+		worker = "      - {name: worker, lifecycle: {preStop: {sleep: {seconds: 3}}}}\n"
+		told   = "      - {name: told, env: [{name: QUIESCE_GRACE, value: 25s}]}\n"
+	)
+	annotated := func(containers string) string {
+		return "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d}\nspec:\n  template:\n    metadata: {annotations: {kubectl.kubernetes.io/default-container: worker}}\n    spec:\n      containers:\n" + containers
+	}
+	for name, c := range map[string]struct {
+		text   string
+		hook   time.Duration
+		signal string
+	}{
+		"the first container":                {deployment("      containers:\n" + worker + proxy), 3 * time.Second, ""},
+		"the one that the pod names":         {annotated(proxy + worker), 3 * time.Second, ""},
+		"one that the pod does not have":     {annotated(proxy), 20 * time.Second, "SIGQUIT"},
+		"the one that is told its grace":     {annotated(proxy + worker + told), 0, ""},
+		"of a pod that is no template's own": {"apiVersion: v1\nkind: Pod\nmetadata: {name: p, annotations: {kubectl.kubernetes.io/default-container: worker}}\nspec:\n      containers:\n" + proxy + worker, 3 * time.Second, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := Parse("f.yaml", []byte(c.text), "")
+			require.NoError(t, err)
+			assert.Equal(t, c.hook, w.PreStopDuration)
+			assert.Equal(t, c.signal, w.StopSignal)
 		})
 	}
 }

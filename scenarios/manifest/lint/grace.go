@@ -168,10 +168,7 @@ func jobOutlastsGrace(v *view) {
 	if job == 0 || v.Unfit != nil || v.killed() {
 		return
 	}
-	hook := time.Duration(0)
-	for i := range v.PreStop {
-		hook = max(hook, v.PreStop[i].Duration)
-	}
+	hook := v.PreStopDuration
 	left := v.left(hook)
 	if !v.fits(left) || v.room(left) >= job {
 		return
