@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -62,7 +65,11 @@ func (s *source) documents() ([]document, error) {
 	return nil, s.stranger(roots)
 }
 
-// roots splits the stream, and unpacks the items of a List. A List inside a List is left as it
+// lists are the objects that hold others: what kubectl prints of several, the API of all of a
+// kind, whose items leave kind and apiVersion out, and the functions of kustomize.
+var lists = regexp.MustCompile(`^(Resource|(` + strings.Join(slices.Sorted(maps.Keys(kinds)), "|") + `))?List$`)
+
+// roots splits the stream, and unpacks the items of lists. A list inside a list is left as it
 // is: kubectl writes none, and an alias could make one that contains itself.
 func (s *source) roots() ([]*yaml.Node, error) {
 	var roots []*yaml.Node
@@ -86,8 +93,8 @@ func (s *source) roots() ([]*yaml.Node, error) {
 		}
 		r := &reader{src: s}
 		root := doc.Content[0]
-		if root.Kind == yaml.MappingNode && r.plainText(root, "kind") == "List" {
-			roots = append(roots, r.items(root, "items")...)
+		if m := lists.FindStringSubmatch(r.plainText(root, "kind")); m != nil {
+			roots = append(roots, r.listed(root, m[2])...)
 		} else if !isNull(root) {
 			roots = append(roots, root)
 		}
@@ -96,6 +103,25 @@ func (s *source) roots() ([]*yaml.Node, error) {
 		}
 	}
 	return roots, nil
+}
+
+// listed is the items of a list; those of one kind are given it where they leave it out.
+func (r *reader) listed(root *yaml.Node, kind string) []*yaml.Node {
+	items := r.items(root, "items")
+	_, version := r.find(root, "apiVersion")
+	for i, item := range items {
+		if kind == "" || version == nil || item.Kind != yaml.MappingNode || r.child(item, "kind") != nil {
+			continue
+		}
+		whole := *item
+		whole.Content = append([]*yaml.Node{
+			{Kind: yaml.ScalarNode, Tag: "!!str", Value: "apiVersion", Line: item.Line, Column: item.Column}, version,
+			{Kind: yaml.ScalarNode, Tag: "!!str", Value: "kind", Line: item.Line, Column: item.Column},
+			{Kind: yaml.ScalarNode, Tag: "!!str", Value: kind, Line: item.Line, Column: item.Column},
+		}, item.Content...)
+		items[i] = &whole
+	}
+	return items
 }
 
 // head reads what a workload is chosen by. What is no Kubernetes object at all has no kind.

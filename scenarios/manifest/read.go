@@ -106,6 +106,11 @@ func (r *reader) replicas(w *Workload, doc document) {
 			w.note("%s is not set; 1 assumed", key)
 		}
 	}
+	// A Job starts no more pods than it still needs completions (Kubernetes, "Jobs",
+	// Controlling parallelism).
+	if key == "parallelism" && r.child(spec, "completions") != nil {
+		w.Replicas = min(w.Replicas, r.count(spec, "completions", 1))
+	}
 }
 
 func (r *reader) restartPolicy(w *Workload, pod *yaml.Node) {

@@ -3,6 +3,7 @@ package manifest
 import (
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -78,6 +79,25 @@ func TestAWrongWorkloadMattersOnlyWhenItIsRead(t *testing.T) {
 	assert.ErrorContains(t, err, "f.yaml:10:7: containers is empty")
 }
 
+// The API leaves kind and apiVersion out of the items of a list of one kind (kubectl get --raw), and
+// functions of kustomize hand on a ResourceList.
+func TestEveryListIsUnpacked(t *testing.T) {
+	const spec = `"metadata": {"name": "w"}, "spec": {"replicas": 3, "template": {"spec": {"terminationGracePeriodSeconds": 45, "containers": [{"name": "c"}]}}}`
+	for name, text := range map[string]string{
+		"List":                                   `{"kind": "List", "apiVersion": "v1", "items": [{"kind": "Deployment", "apiVersion": "apps/v1", ` + spec + `}]}`,
+		"DeploymentList":                         `{"kind": "DeploymentList", "apiVersion": "apps/v1", "items": [{` + spec + `}]}`,
+		"of a kind that is written all the same": `{"kind": "StatefulSetList", "apiVersion": "apps/v1", "items": [{"kind": "Deployment", "apiVersion": "apps/v1", ` + spec + `}]}`,
+		"ResourceList":                           `{"kind": "ResourceList", "apiVersion": "config.kubernetes.io/v1", "items": [{"kind": "Deployment", "apiVersion": "apps/v1", ` + spec + `}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := Parse("f.json", []byte(text), "deployment/w")
+			require.NoError(t, err)
+			assert.Equal(t, "apps/v1", w.APIVersion)
+			assert.Equal(t, 45*time.Second, w.Grace)
+			assert.Equal(t, 3, w.Replicas)
+		})
+	}
+}
 func TestAListThatContainsItselfIsPassedOver(t *testing.T) {
 	_, _, message := refusal(t, "kind: List\nitems: &a [*a]\n", "")
 	assert.Equal(t, "holds nothing that is read here; name a file with a workload, such as a Deployment, a Compose service or a systemd unit", message)

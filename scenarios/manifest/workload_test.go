@@ -194,6 +194,23 @@ func TestAWorkerWaitsForNoHookButItsOwn(t *testing.T) {
 	}
 }
 
+func TestAJobRunsNoMorePodsThanItNeeds(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec string
+		want int
+	}{
+		"completions are fewer": {"parallelism: 10, completions: 3", 3},
+		"completions are more":  {"parallelism: 10, completions: 30", 10},
+		"a queue of work":       {"parallelism: 10", 10},
+		"one at a time":         {"completions: 30", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := Parse("f.yaml", []byte("apiVersion: batch/v1\nkind: Job\nmetadata: {name: j}\nspec: {"+c.spec+", template: {spec: {restartPolicy: Never, containers: [{name: c}]}}}\n"), "")
+			require.NoError(t, err)
+			assert.Equal(t, c.want, w.Replicas)
+		})
+	}
+}
 func TestNullIsTheSameAsNotWritten(t *testing.T) {
 	w, err := Parse("f.yaml", []byte(rollout("Deployment", "apps/v1", "  replicas:\n  strategy: ~\n")), "")
 	require.NoError(t, err)
