@@ -24,7 +24,7 @@
 // It is not a validator: fields it has no use for are not looked at. Only where one that says how
 // a worker stops or is replaced is missing, it looks for it under another spelling, since a default
 // in its place is what nobody meant. It renders no template and asks no cluster, so an admission webhook, an
-// autoscaler or a default set by the cluster is not seen. How long a preStop hook runs is
+// autoscaler outside of the file or a default set by the cluster is not seen. How long a preStop hook runs is
 // known only when the manifest says so: a sleep action, or a command that sleeps. Which of several
 // containers works on jobs is known only when one is told QUIESCE_GRACE or the pod's annotation
 // names it; otherwise it is the first. How long

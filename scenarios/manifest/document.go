@@ -58,6 +58,7 @@ func (s *source) documents() ([]document, error) {
 	}
 	switch {
 	case len(workloads) > 0:
+		s.scalers = s.autoscalers(others)
 		return workloads, nil
 	case len(others) > 0:
 		return nil, s.noWorkload(others)

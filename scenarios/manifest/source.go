@@ -20,6 +20,7 @@ type source struct {
 	data []byte
 	rows []string // filled by row
 
+	scalers  []autoscaler
 	renderer string // how variables are filled in, where the format has a way of its own
 }
 

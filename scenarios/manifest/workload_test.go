@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -210,6 +211,37 @@ func TestAJobRunsNoMorePodsThanItNeeds(t *testing.T) {
 			assert.Equal(t, c.want, w.Replicas)
 		})
 	}
+}
+
+// Charts leave replicas out where an autoscaler decides.
+func TestAnAutoscalerOfTheFileSaysHowManyPodsThereAre(t *testing.T) {
+	const worker = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec: {template: {spec: {terminationGracePeriodSeconds: 40, containers: [{name: c}]}}}\n---\n"
+	for name, c := range map[string]struct {
+		text string
+		want int
+		note string
+	}{
+		"of Kubernetes": {worker + "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec: {minReplicas: 3, maxReplicas: 9, scaleTargetRef: {kind: Deployment, name: w}}\n",
+			3, "replicas is not set; the HorizontalPodAutoscaler h on line 6 keeps at least 3; 3 assumed"},
+		"of KEDA, down to none": {worker + "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: h}\nspec: {scaleTargetRef: {name: w}}\n",
+			1, "replicas is not set; the ScaledObject h on line 6 keeps at least 0; 1 assumed"},
+		"of another workload": {worker + "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec: {minReplicas: 3, scaleTargetRef: {kind: StatefulSet, name: w}}\n",
+			1, "replicas is not set; 1 assumed"},
+		"that is wrong": {worker + "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec: {minReplicas: few, scaleTargetRef: {kind: Deployment, name: w}}\n",
+			1, "replicas is not set; 1 assumed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := Parse("f.yaml", []byte(c.text), "")
+			require.NoError(t, err)
+			assert.Equal(t, c.want, w.Replicas)
+			assert.Equal(t, []string{c.note}, w.Notes)
+		})
+	}
+	w, err := Parse("f.yaml", []byte(strings.Replace(worker, "spec: {template", "spec: {replicas: 5, template", 1)+
+		"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec: {minReplicas: 3, scaleTargetRef: {kind: Deployment, name: w}}\n"), "")
+	require.NoError(t, err)
+	assert.Equal(t, 5, w.Replicas, "what is written counts")
+	assert.Empty(t, w.Notes)
 }
 func TestNullIsTheSameAsNotWritten(t *testing.T) {
 	w, err := Parse("f.yaml", []byte(rollout("Deployment", "apps/v1", "  replicas:\n  strategy: ~\n")), "")
