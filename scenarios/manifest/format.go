@@ -22,7 +22,7 @@ type textFormat struct {
 
 var textFormats = []textFormat{
 	{regexp.MustCompile(`\.service$`), regexp.MustCompile(`(?m)^\[(Unit|Service|Install)\]\s*$`), (*source).systemd},
-	{regexp.MustCompile(`^supervisord?\.conf$`), regexp.MustCompile(`(?m)^\[(supervisord|program:[^\]]+)\]\s*$`), (*source).supervisord},
+	{regexp.MustCompile(`^supervisord?\.conf$`), regexp.MustCompile(`(?m)^\[(supervisord|(fcgi-)?program:[^\]]+)\]\s*$`), (*source).supervisord},
 	{regexp.MustCompile(`^fly([.-].*)?\.toml$`), regexp.MustCompile(`(?m)^(kill_signal|kill_timeout|primary_region)\s*=`), (*source).fly},
 	{regexp.MustCompile(`\.nomad(\.hcl)?$`), regexp.MustCompile(`(?m)^job\s+("[^"]*"|\[\[.*\]\])\s*\{`), (*source).nomad},
 	{regexp.MustCompile(`\.tf$`), regexp.MustCompile(`(?m)^((resource|data|module|variable|provider)\s+"[^"]+"|locals|terraform)[^:]*\{`), (*source).terraform},

@@ -128,6 +128,10 @@ func TestOtherFormatsAreReadAsTheirDocumentationSays(t *testing.T) {
 			want{model.Supervisord, "w", 4, 600 * time.Second, 7, "SIGQUIT", 0, "Recreate +0 -4"}},
 		"supervisord: a section that is written again goes on": {"supervisord.conf", "[program:w]\ncommand=x\n[program:w]\nstopwaitsecs=9\n", "",
 			want{model.Supervisord, "w", 1, 9 * time.Second, 4, "", 0, "Recreate +0 -1"}},
+		"supervisord: keys in any case, a colon for the sign, comments behind values": {"supervisord.conf", "[program:w]\nCommand: python w.py --a=b # no\nStopWaitSecs: 300\t; five minutes\nnumprocs=3 # comment\n", "",
+			want{model.Supervisord, "w", 3, 300 * time.Second, 3, "", 0, "Recreate +0 -3"}},
+		"supervisord: what serves FastCGI is a program too": {"supervisord.conf", "[fcgi-program:w]\ncommand=x\nsocket=tcp://localhost:9000\nstopwaitsecs=9\n", "",
+			want{model.Supervisord, "w", 1, 9 * time.Second, 4, "", 0, "Recreate +0 -1"}},
 		"Render: maxShutdownDelaySeconds": {"render.yaml", "services:\n- {type: redis, name: r}\n- type: worker\n  name: w\n  numInstances: 2\n  maxShutdownDelaySeconds: 120\n", "",
 			want{model.Render, "w", 2, 120 * time.Second, 6, "", 0, "RollingUpdate +2 -0"}},
 	} {

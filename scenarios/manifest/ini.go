@@ -15,7 +15,9 @@ type setting struct {
 // iniDialect is where INI files differ.
 type iniDialect struct {
 	comments     string // characters that begin a comment line
-	inline       string // what ends a value, followed by a comment; empty for nothing
+	inline       bool   // they also begin one behind a value, after a blank
+	separators   string // any of them stands between key and value
+	folded       bool   // keys are the same in any case
 	backslash    bool   // a backslash at the end of a line goes on in the next one
 	indented     bool   // an indented line goes on with the value before it
 	needsSection bool   // a key before the first section is wrong
@@ -24,9 +26,9 @@ type iniDialect struct {
 var (
 	// systemd.syntax: comments by # and ;, "lines ending in a backslash are concatenated with
 	// the following non-comment line".
-	systemdINI = iniDialect{comments: "#;", backslash: true, needsSection: true}
-	// Supervisor reads its files with Python's ConfigParser, inline comments by " ;".
-	supervisorINI = iniDialect{comments: "#;", inline: " ;", indented: true, needsSection: true}
+	systemdINI = iniDialect{comments: "#;", separators: "=", backslash: true, needsSection: true}
+	// Supervisor reads its files with Python's RawConfigParser and has comments behind values too.
+	supervisorINI = iniDialect{comments: "#;", inline: true, separators: "=:", folded: true, indented: true, needsSection: true}
 )
 
 // ini splits an INI file into its settings, in the order of the file, and its sections with the
@@ -53,16 +55,20 @@ func (s *source) ini(d iniDialect) (settings []setting, sections []setting, err 
 			section = name
 			sections = append(sections, setting{section: name, line: line, column: column})
 		default:
-			key, value, found := strings.Cut(row, "=")
-			if !found {
+			cut := strings.IndexAny(row, d.separators)
+			if cut < 0 {
 				return nil, nil, s.at(line, column, "", "is neither a section nor key=value", "write key=value")
+			}
+			key, value := row[:cut], row[cut+1:]
+			if d.folded {
+				key = strings.ToLower(key)
 			}
 			if d.needsSection && section == "" {
 				return nil, nil, s.at(line, column, strings.TrimSpace(key), "stands before the first section", "move it below one")
 			}
 			at := utf8.RuneCountInString(key) + 1 + indent(value)
-			if d.inline != "" {
-				value, _, _ = strings.Cut(value, d.inline)
+			if d.inline {
+				value = d.uncommented(value)
 			}
 			value, open = d.goesOn(strings.TrimSpace(value))
 			open = open || d.indented && startsWithBlank(s.row(line+1))
@@ -70,6 +76,16 @@ func (s *source) ini(d iniDialect) (settings []setting, sections []setting, err 
 		}
 	}
 	return settings, sections, nil
+}
+
+// uncommented is a value without the comment behind it.
+func (d iniDialect) uncommented(value string) string {
+	for i := range value {
+		if strings.ContainsRune(d.comments, rune(value[i])) && i > 0 && (value[i-1] == ' ' || value[i-1] == '\t') {
+			return value[:i]
+		}
+	}
+	return value
 }
 
 // goesOn cuts the backslash off that continues a line.

@@ -19,8 +19,8 @@ func (s *source) supervisord() ([]document, error) {
 	var docs []document
 	seen := make(map[string]bool) // A section that is written again goes on where it was.
 	for _, section := range sections {
-		name, ok := strings.CutPrefix(section.section, "program:")
-		if !ok || seen[section.section] {
+		kind, name, ok := strings.Cut(section.section, ":")
+		if !ok || kind != "program" && kind != "fcgi-program" || seen[section.section] {
 			continue
 		}
 		seen[section.section] = true
