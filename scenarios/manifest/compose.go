@@ -53,7 +53,7 @@ func (s *source) composeService(doc *document, root *yaml.Node) (*Workload, erro
 	if include := r.child(root, "include"); include != nil {
 		w.note("include on line %d is not followed", include.Line)
 	}
-	if d, ok := r.goDuration(doc.node, w.GraceKey); ok {
+	if d, ok := r.durationBy(parseComposeDuration, doc.node, w.GraceKey); ok {
 		w.setGrace(d, r.lines[w.GraceKey])
 	}
 	w.StopSignal = r.signal(doc.node, "stop_signal")
@@ -149,14 +149,18 @@ func (r *reader) signal(parent *yaml.Node, key string) string {
 
 var bareNumber = regexp.MustCompile(`^[0-9]+$`)
 
-// goDuration reads a duration as Go and Compose write it: 1m30s.
+// goDuration reads a duration as Go writes it: 1m30s.
 func (r *reader) goDuration(parent *yaml.Node, key string) (time.Duration, bool) {
+	return r.durationBy(parseGoDuration, parent, key)
+}
+
+func (r *reader) durationBy(parse func(string) (time.Duration, string, string), parent *yaml.Node, key string) (time.Duration, bool) {
 	node := r.child(parent, key)
 	if node == nil || !r.rendered(node, key) {
 		return 0, false
 	}
 	r.mark(parent, key)
-	d, problem, remedy := parseGoDuration(node.Value)
+	d, problem, remedy := parse(node.Value)
 	switch {
 	case node.Kind != yaml.ScalarNode:
 		r.fail(node, key, quote(node)+" is not a duration", "write one such as 30s or 1m30s")
@@ -164,6 +168,23 @@ func (r *reader) goDuration(parent *yaml.Node, key string) (time.Duration, bool)
 		r.fail(node, key, problem, remedy)
 	}
 	return d, r.err == nil
+}
+
+// daysAndWeeks are the units that Compose has beside those of Go.
+var daysAndWeeks = regexp.MustCompile(`([0-9]+(?:\.[0-9]+)?)([dw])`)
+
+// parseComposeDuration reads 1w2d3h too, of which Go knows the hours alone.
+func parseComposeDuration(text string) (d time.Duration, problem, remedy string) {
+	return parseGoDuration(daysAndWeeks.ReplaceAllStringFunc(text, func(part string) string {
+		hours, err := strconv.ParseFloat(part[:len(part)-1], 64)
+		if err != nil {
+			return part
+		}
+		if hours *= 24; part[len(part)-1] == 'w' {
+			hours *= 7
+		}
+		return strconv.FormatFloat(hours, 'f', -1, 64) + "h"
+	}))
 }
 
 // parseGoDuration refuses a bare number, whose unit nobody can know.

@@ -3,6 +3,7 @@ package manifest
 import (
 	"bytes"
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -45,6 +46,9 @@ func (l language) cut(text string) string {
 	return text
 }
 
+// bareVariable is a variable of envsubst and Compose without braces; $$ is a plain $ to them.
+var bareVariable = regexp.MustCompile(`(?:^|[^$])(\$[A-Za-z_][A-Za-z0-9_]*)`)
+
 // rendered refuses a template tag in a value that is needed.
 func (r *reader) rendered(node *yaml.Node, field string) bool {
 	text := node.Value
@@ -52,6 +56,11 @@ func (r *reader) rendered(node *yaml.Node, field string) bool {
 		text = goTemplate.open
 	}
 	l, _, found := findTag(text)
+	tag := l.open
+	if bare := bareVariable.FindStringSubmatch(text); bare != nil && !found {
+		l, found = envsubst, true
+		tag, text = bare[1], bare[1] // It has no end of its own.
+	}
 	if !found {
 		return true
 	}
@@ -59,9 +68,11 @@ func (r *reader) rendered(node *yaml.Node, field string) bool {
 	row := []rune(r.src.row(node.Line))
 	rest := string(row[min(node.Column-1, len(row)):])
 	column := node.Column
-	if i := strings.Index(rest, l.open); i >= 0 {
+	if i := strings.Index(rest, tag); i >= 0 {
 		column += utf8.RuneCountInString(rest[:i])
-		text = rest[i:]
+		if tag == l.open {
+			text = rest[i:]
+		}
 	}
 	r.fail(&yaml.Node{Line: node.Line, Column: column}, field,
 		fmt.Sprintf("holds %s, %s", r.src.dialect(l).tag, clip(l.cut(text))), r.src.renderRemedy(l))

@@ -17,6 +17,7 @@ func TestTagsInNeededValuesAreRefused(t *testing.T) {
 		"Helm, bare":       {grace("{{ .Values.grace }}"), 7, 38, "terminationGracePeriodSeconds holds a Helm or Go template tag, {{ .Values.grace }}" + helm},
 		"Helm, quoted":     {grace(`"{{ .Values.grace }}"`), 7, 39, `terminationGracePeriodSeconds holds a Helm or Go template tag, {{ .Values.grace }}` + helm},
 		"envsubst":         {grace("${GRACE}"), 7, 38, "terminationGracePeriodSeconds holds a variable for envsubst, ${GRACE}" + fill},
+		"without braces":   {grace("$GRACE"), 7, 38, "terminationGracePeriodSeconds holds a variable for envsubst, $GRACE" + fill},
 		"ERB":              {grace(`"<%= grace %>"`), 7, 39, `terminationGracePeriodSeconds holds an ERB tag, <%= grace %>; render it first: erb f.yaml > rendered.yaml`},
 		"Jinja":            {grace("{{ grace }}  # {% set x %}"), 7, 38, "terminationGracePeriodSeconds holds a Jinja tag, {{ grace }}; render it first: jinja2 f.yaml > rendered.yaml, or the tool that fills it in"},
 		"within a name":    {"apiVersion: v1\nkind: Pod\nmetadata:\n  name: web-${ENV}\n", 4, 13, "name holds a variable for envsubst, ${ENV}" + fill},
