@@ -29,7 +29,7 @@ func (s *source) fly() ([]document, error) {
 			}
 		case v.table == "" && strings.HasPrefix(v.raw, "{") && slices.Contains(flyTables, v.key):
 			return nil, s.at(v.line, v.column, v.key, "is a table in braces", "write ["+v.key+"] and its keys on lines below it")
-		case v.table == "processes":
+		case v.table == "processes" && !slices.Contains(flyKeys[""], v.key):
 			docs = append(docs, document{kind: "process", name: v.key, line: v.line})
 		}
 	}
@@ -53,13 +53,13 @@ var flyKeys = map[string][]string{"": {"kill_timeout", "kill_signal"}, "deploy":
 // file, below the header of some table.
 func (s *source) flyStray(w *Workload, v tomlValue) error {
 	switch {
-	case v.table == "env" || v.table == "processes": // whatever names their owner likes
 	case slices.Contains(flyKeys[""], v.key):
 		const place = "above the first table"
 		if v.key == w.GraceKey {
 			w.Ignored = append(w.Ignored, Setting{v.key, v.raw, v.line, place})
 		}
 		w.note("%s on line %d stands in [%s] and is ignored; write it %s", v.key, v.line, v.table, place)
+	case v.table == "env" || v.table == "processes": // whatever names their owner likes
 	default:
 		return s.refuseSetting(v.key, v.line, flyKeys[v.table])
 	}

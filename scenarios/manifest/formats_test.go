@@ -110,6 +110,8 @@ func TestOtherFormatsAreReadAsTheirDocumentationSays(t *testing.T) {
 		"Heroku: a Procfile says nothing about stopping": {"Procfile", "# types\nweb: x\nrelease: y\nworker:  bundle exec sidekiq\n", "worker",
 			want{model.Heroku, "worker", 1, 30 * time.Second, 0, "", 0, "RollingUpdate +1 -1"}},
 
+		"Heroku: no blank after the colon": {"Procfile", "worker:bundle exec sidekiq\n", "",
+			want{model.Heroku, "worker", 1, 30 * time.Second, 0, "", 0, "RollingUpdate +1 -1"}},
 		"Nomad: kill_timeout, kill_signal, and shutdown_delay of group and task": {"w.nomad", "job \"j\" {\n  group \"g\" {\n    count = 4\n    shutdown_delay = \"3s\"\n    update { max_parallel = 2 }\n    task \"w\" {\n      driver = \"exec\"\n      kill_timeout = \"25s\"\n      kill_signal = \"SIGUSR1\"\n      shutdown_delay = \"2s\"\n    }\n  }\n}\n", "",
 			want{model.Nomad, "w", 4, 25 * time.Second, 8, "SIGUSR1", 5 * time.Second, "RollingUpdate +0 -2"}},
 		"Nomad: what the group says of the update goes before what the job says": {"w.nomad", "job \"j\" {\n  update { max_parallel = 3 }\n  group \"g\" {\n    count = 4\n    update { max_parallel = 0 }\n    task \"w\" { driver = \"docker\" }\n  }\n}\n", "",
@@ -164,6 +166,8 @@ func TestNotesOfOtherFormatsTellWhatWillSurprise(t *testing.T) {
 		"another way to time out":    {"w.service", "[Service]\nTimeoutStopFailureMode=abort\n", "TimeoutStopFailureMode on line 2 is abort, which is not simulated"},
 		"another section's grace":    {"w.service", "[Unit]\nTimeoutStopSec=5\n[Service]\n", "TimeoutStopSec on line 2 stands in [Unit] and is ignored; write it in [Service]"},
 		"another table's grace":      {"fly.toml", "app = \"w\"\n[deploy]\nkill_timeout = 120\n", "kill_timeout on line 3 stands in [deploy] and is ignored; write it above the first table"},
+		"the environment's grace":    {"fly.toml", "app = \"w\"\n[env]\nkill_timeout = 120\n", "kill_timeout on line 3 stands in [env] and is ignored; write it above the first table"},
+		"a process's grace":          {"fly.toml", "app = \"w\"\n[processes]\nworker = \"x\"\nkill_timeout = \"2m\"\n", "kill_timeout on line 4 stands in [processes] and is ignored; write it above the first table"},
 		"another table's signal":     {"fly.toml", "app = \"w\"\n[deploy]\nkill_signal = \"SIGTERM\"\n", "kill_signal on line 3 stands in [deploy] and is ignored; write it above the first table"},
 		"a service's own defaults":   {"s.json", `{"serviceName": "w", "desiredCount": 4}`, "stopTimeout stands in the task definition, which is another file"},
 		"leftovers":                  {"w.service", "[Service]\nKillMode=mixed\n", "KillMode mixed: the signal goes to the main process; what is left when it exits is killed at once"},

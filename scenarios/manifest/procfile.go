@@ -8,8 +8,9 @@ import (
 	"github.com/quiesce/quiesce/model"
 )
 
-// processLine is a line of a Procfile (Heroku Dev Center, "The Procfile").
-var processLine = regexp.MustCompile(`^([A-Za-z0-9_-]+):\s+(\S.*)$`)
+// processLine is a line of a Procfile (Heroku Dev Center, "The Procfile"); neither Heroku nor Foreman
+// needs the blank after the colon.
+var processLine = regexp.MustCompile(`^([A-Za-z0-9_-]+):\s*(\S.*)$`)
 
 // procfile lists the process types of a Procfile, without release, which serves nobody.
 func (s *source) procfile() ([]document, error) {
