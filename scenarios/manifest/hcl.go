@@ -24,6 +24,7 @@ const (
 type hclValue struct {
 	kind         hclValueKind
 	text         string     // the string, number or name of the function; of hclDynamic the expression
+	quoted       bool       // of hclDynamic: a string with ${ } in it, and nothing besides
 	items        []hclValue // of a list or call
 	fields       []hclAttr  // of an object
 	line, column int
@@ -255,7 +256,7 @@ func (p *hclParser) primary() hclValue {
 		return hclValue{kind: hclText, text: t.text}
 	case t.kind == hclTemplate:
 		p.advance()
-		return hclValue{kind: hclDynamic, text: t.text}
+		return hclValue{kind: hclDynamic, text: t.text, quoted: true}
 	case t.kind == hclDigits:
 		p.advance()
 		return hclValue{kind: hclNumber, text: t.text}

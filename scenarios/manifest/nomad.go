@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/quiesce/quiesce/internal/grace"
@@ -186,10 +187,11 @@ func (h *hclReader) fail(v hclValue, field, problem, remedy string) {
 	}
 }
 
-var variable = regexp.MustCompile(`^(?:\$\{\s*)?var\.([A-Za-z0-9_-]+)(?:\s*\})?$`)
+// reference is a variable or a local, alone or in a text.
+var reference = regexp.MustCompile(`\$\{\s*(var|local)\.([A-Za-z0-9_-]+)\s*\}|^(var|local)\.([A-Za-z0-9_-]+)$`)
 
-// literal returns a value that is needed. A variable has its default; any other expression is
-// for the tool that the file is written for.
+// literal returns a value that is needed. A variable has its default, a local its value; any other
+// expression is for the tool that the file is written for.
 func (h *hclReader) literal(b *hclBlock, name string) (hclValue, bool) {
 	v, ok := b.attr(name)
 	if !ok {
@@ -199,23 +201,68 @@ func (h *hclReader) literal(b *hclBlock, name string) (hclValue, bool) {
 		return hclValue{}, false
 	}
 	h.mark(name, v.line)
-	if v.kind != hclDynamic && v.kind != hclCall {
-		return v, true
-	}
-	if m := variable.FindStringSubmatch(v.text); m != nil && v.kind == hclDynamic {
-		for _, block := range h.root.named("variable") {
-			if def, ok := block.attr("default"); ok && block.label() == m[1] && def.kind != hclDynamic && def.kind != hclCall {
-				h.w.note("%s is var.%s, whose default is used", name, m[1])
-				def.line, def.column = v.line, v.column
-				return def, true
-			}
-		}
+	return h.worked(v, name)
+}
+
+// worked is the value itself, or what it refers to.
+func (h *hclReader) worked(v hclValue, name string) (hclValue, bool) {
+	if known, ok := h.known(v, name, 0); ok {
+		known.line, known.column = v.line, v.column
+		return known, true
 	}
 	text := v.text
 	if v.kind == hclCall {
 		text += "(…)"
 	}
 	h.fail(v, name, "is an expression, "+clip(text), h.tool)
+	return hclValue{}, false
+}
+
+// known works out a value that is written, or refers to such in one step or several.
+func (h *hclReader) known(v hclValue, name string, steps int) (hclValue, bool) {
+	const most = 10 // A circle, which the tool refuses, ends here.
+	switch {
+	case v.kind == hclCall || steps == most:
+		return v, false
+	case v.kind != hclDynamic:
+		return v, true
+	}
+	if m := reference.FindStringSubmatch(v.text); m != nil && m[0] == v.text {
+		return h.referred(m[1]+m[3], m[2]+m[4], name, steps)
+	}
+	if !v.quoted {
+		return v, false
+	}
+	whole := true
+	text := reference.ReplaceAllStringFunc(v.text, func(part string) string {
+		m := reference.FindStringSubmatch(part)
+		inner, ok := h.referred(m[1]+m[3], m[2]+m[4], name, steps)
+		whole = whole && ok && (inner.kind == hclText || inner.kind == hclNumber)
+		return inner.text
+	})
+	if !whole || strings.Contains(text, "${") || strings.Contains(text, "%{") {
+		return v, false
+	}
+	return hclValue{kind: hclText, text: text}, true
+}
+
+// referred is the default of a variable or the value of a local. A default is an assumption.
+func (h *hclReader) referred(kind, called, name string, steps int) (hclValue, bool) {
+	for _, block := range h.root.named(map[string]string{"var": "variable", "local": "locals"}[kind]) {
+		key := called
+		if kind == "var" {
+			key = "default"
+		}
+		v, ok := block.attr(key)
+		if !ok || kind == "var" && block.label() != called {
+			continue
+		}
+		v, ok = h.known(v, name, steps+1)
+		if ok && kind == "var" {
+			h.w.note("%s is var.%s, whose default is used", name, called)
+		}
+		return v, ok
+	}
 	return hclValue{}, false
 }
 

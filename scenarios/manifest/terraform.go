@@ -234,11 +234,12 @@ func (h *hclReader) container(v hclValue) ecsContainer {
 		h.slipIn(v.fields, stopTimeout)
 		return c
 	}
+	if grace, ok = h.worked(grace, stopTimeout); !ok {
+		return c
+	}
 	seconds, err := strconv.ParseInt(grace.text, 10, 64)
 	switch {
-	case grace.kind != hclNumber:
-		h.fail(grace, stopTimeout, "is an expression, "+clip(grace.text), describeTask)
-	case err != nil || seconds < 0 || seconds > maxSeconds:
+	case grace.kind != hclNumber || err != nil || seconds < 0 || seconds > maxSeconds:
 		h.fail(grace, stopTimeout, grace.text+" is not a whole number of seconds", "write a number such as 30")
 	}
 	c.grace, c.line = time.Duration(seconds)*time.Second, grace.line
