@@ -221,6 +221,9 @@ func (p *hclParser) value(inList bool) hclValue {
 	if p.ended() {
 		return v
 	}
+	if next := p.token.kind; v.kind != hclDynamic && v.kind != hclCall && (next == hclIdent || next == hclDigits || next == hclQuoted) {
+		p.unexpected("end each value with its line, or with a comma in a list")
+	}
 	end := p.skip(inList)
 	return hclValue{kind: hclDynamic, text: strings.TrimSpace(string(p.src.data[first.start:max(end, first.start)])), line: first.line, column: first.column}
 }
