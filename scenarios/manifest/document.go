@@ -178,6 +178,9 @@ func (s *source) noWorkload(docs []document) error {
 		found = append(found, fmt.Sprintf("%s (%s %s)", name, word, strings.Join(lines[name], ", ")))
 	}
 	remedy := "name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"
+	if lines["run.googleapis.com/v1 Job"] != nil {
+		remedy = "name a service or a worker pool: a job of Cloud Run runs to its end, and no deploy stops it"
+	}
 	if lines["Kustomization"] != nil {
 		remedy = "build it first: kubectl kustomize . > rendered.yaml"
 	}

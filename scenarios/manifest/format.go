@@ -26,7 +26,7 @@ var textFormats = []textFormat{
 	{regexp.MustCompile(`^fly([.-].*)?\.toml$`), regexp.MustCompile(`(?m)^(kill_signal|kill_timeout|primary_region)\s*=`), (*source).fly},
 	{regexp.MustCompile(`\.nomad(\.hcl)?$`), regexp.MustCompile(`(?m)^job\s+("[^"]*"|\[\[.*\]\])\s*\{`), (*source).nomad},
 	{regexp.MustCompile(`\.tf$`), regexp.MustCompile(`(?m)^((resource|data|module|variable|provider)\s+"[^"]+"|locals|terraform)[^:]*\{`), (*source).terraform},
-	{regexp.MustCompile(`^Procfile(\..*)?$`), regexp.MustCompile(`(?m)^(web|worker): \S+ \S`), (*source).procfile},
+	{regexp.MustCompile(`^Procfile(\..*)?$`), regexp.MustCompile(`(?m)^(web|worker): [^\s{[&*!|>]\S* \S`), (*source).procfile},
 }
 
 var manifestLine = regexp.MustCompile(`(?m)^(apiVersion|kind):`)

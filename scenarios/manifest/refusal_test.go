@@ -205,14 +205,24 @@ func TestFilesOfOtherFormsAreNotCalledYAML(t *testing.T) {
 
 func TestFilesWithoutAWorkload(t *testing.T) {
 	for name, c := range map[string]struct{ text, message string }{
-		"a byte order mark": {"\ufeff\n", "holds nothing that is read here; name a file with a workload, such as a Deployment, a Compose service or a systemd unit"},
-		"Helm values":       {"replicaCount: 2\nimage: {tag: x}\n", "has no kind and no apiVersion, so it is not a manifest; it looks like a values file of a Helm chart; render the chart and name the result: helm template . -f f.yaml > rendered.yaml"},
-		"Chart.yaml":        {"apiVersion: v2\nname: x\nversion: 1.0.0\n", "has no kind; it looks like the Chart.yaml of a Helm chart; render the chart and name the result: helm template . > rendered.yaml"},
-		"Kustomization":     {"kind: Kustomization\nresources: [x]\n", "holds no workload; found Kustomization (line 1); build it first: kubectl kustomize . > rendered.yaml"},
-		"other kinds":       {"kind: Service\n---\nkind: ConfigMap\n---\nkind: Service\n", "holds no workload; found Service (lines 1, 5), ConfigMap (line 3); name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"},
-		"a namesake":        {"apiVersion: example.org/v1\nkind: Deployment\n", "holds no workload; found example.org/v1 Deployment (line 1); name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"},
-		"an empty List":     {"apiVersion: v1\nkind: List\nitems: []\n", "holds nothing that is read here; name a file with a workload, such as a Deployment, a Compose service or a systemd unit"},
-		"systemd in a map":  {"kind: ConfigMap\ndata: |\n[Unit]\n", "is not YAML: could not find expected ':'; check indentation, quotes and brackets from here on"},
+		"a byte order mark":    {"\ufeff\n", "holds nothing that is read here; name a file with a workload, such as a Deployment, a Compose service or a systemd unit"},
+		"Helm values":          {"replicaCount: 2\nimage: {tag: x}\n", "has no kind and no apiVersion, so it is not a manifest; it looks like a values file of a Helm chart; render the chart and name the result: helm template . -f f.yaml > rendered.yaml"},
+		"Chart.yaml":           {"apiVersion: v2\nname: x\nversion: 1.0.0\n", "has no kind; it looks like the Chart.yaml of a Helm chart; render the chart and name the result: helm template . > rendered.yaml"},
+		"Kustomization":        {"kind: Kustomization\nresources: [x]\n", "holds no workload; found Kustomization (line 1); build it first: kubectl kustomize . > rendered.yaml"},
+		"other kinds":          {"kind: Service\n---\nkind: ConfigMap\n---\nkind: Service\n", "holds no workload; found Service (lines 1, 5), ConfigMap (line 3); name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"},
+		"a namesake":           {"apiVersion: example.org/v1\nkind: Deployment\n", "holds no workload; found example.org/v1 Deployment (line 1); name a file with a Deployment, StatefulSet, DaemonSet, ReplicaSet, Job, CronJob or Pod"},
+		"an empty List":        {"apiVersion: v1\nkind: List\nitems: []\n", "holds nothing that is read here; name a file with a workload, such as a Deployment, a Compose service or a systemd unit"},
+		"a Cloud Run job":      {"apiVersion: run.googleapis.com/v1\nkind: Job\nmetadata: {name: j}\n", "holds no workload; found run.googleapis.com/v1 Job (line 1); name a service or a worker pool: a job of Cloud Run runs to its end, and no deploy stops it"},
+		"values with services": {"worker: {image: {repository: x}}\n", "has no kind and no apiVersion, so it is not a manifest; it looks like a values file of a Helm chart; render the chart and name the result: helm template . -f f.yaml > rendered.yaml"},
+		"version 1 of Compose": {"worker:\n  image: x\nweb:\n  build: .\n", "looks like version 1 of Compose, which has no services; indent everything by two blanks, below a first line services:"},
+		"heroku.yml":           {"build: {docker: {web: Dockerfile}}\nrun: {worker: x}\n", "looks like a heroku.yml, which says what runs and nothing about how it stops; write supervisor: {kind: heroku} in a scenario, or name a Procfile with the same commands"},
+		"app.json":             {`{"name": "x", "formation": {"worker": {"quantity": 2}}}`, "looks like an app.json of Heroku, which says nothing about how a dyno stops; name the Procfile beside it"},
+		"a state of Terraform": {`{"format_version": "1.0", "terraform_version": "1.9.0", "values": {}}`, "is what Terraform prints of a state or a plan; name what it has deployed: aws ecs describe-task-definition --task-definition NAME > task.json"},
+		"Kamal":                {"service: x\nimage: y\nservers: {web: [h]}\n", "looks like a deploy.yml of Kamal, which stops containers as docker stop does; write supervisor: {kind: docker, grace: 30s} in a scenario, with its drain_timeout for the grace"},
+		"Railway":              {`{"$schema": "https://railway.app/railway.schema.json", "deploy": {}}`, "looks like a configuration of Railway; write supervisor: {kind: plain, grace: 30s} in a scenario, with its drainingSeconds for the grace"},
+		"AWS Copilot":          {"name: w\ntype: Worker Service\n", "looks like a manifest of AWS Copilot; name what it has deployed: aws ecs describe-task-definition --task-definition NAME > task.json"},
+		"Fly as JSON":          {`{"app": "x", "kill_timeout": 5}`, "looks like a configuration of Fly that is not TOML; save it as TOML: fly config save --app NAME"},
+		"systemd in a map":     {"kind: ConfigMap\ndata: |\n[Unit]\n", "is not YAML: could not find expected ':'; check indentation, quotes and brackets from here on"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, message := refusal(t, c.text, "")
