@@ -18,7 +18,12 @@ func (s *source) systemd() ([]document, error) {
 	}
 	doc := document{kind: "unit", name: strings.TrimSuffix(filepath.Base(s.file), ".service")}
 	for _, section := range sections {
-		if section.section == "Service" && doc.line == 0 {
+		switch {
+		case section.section == "Container" || section.section == "Pod" || section.section == "Kube":
+			// Podman makes a unit of it whose ExecStop has the grace of the container: its own.
+			return nil, s.at(section.line, section.column, section.section, "makes this a Quadlet, and Podman stops what it starts, not systemd",
+				"write supervisor: {kind: docker, grace: 10s} in a scenario, with its StopTimeout for the grace")
+		case section.section == "Service" && doc.line == 0:
 			doc.line = section.line
 		}
 	}
