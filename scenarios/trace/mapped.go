@@ -28,10 +28,16 @@ var roleNames = [roles]string{"arrival", "duration", "end", "kind", "kind", "con
 type form struct {
 	columns [roles]Column // those without a name are not there
 	hashes  bool          // kind and subkind are hashes, of which the beginning tells enough
+
+	named [roles]time.Duration // the unit that the name of a mapped column says, if it says one
 }
 
 func (m Map) form() *form {
-	return &form{columns: [roles]Column{roleArrival: m.Arrival, roleDuration: m.Duration, roleEnd: m.End, roleKind: m.Kind}}
+	f := &form{columns: [roles]Column{roleArrival: m.Arrival, roleDuration: m.Duration, roleEnd: m.End, roleKind: m.Kind}}
+	for _, at := range []role{roleArrival, roleDuration, roleEnd} {
+		f.named[at] = unitInName(f.columns[at].Name)
+	}
+	return f
 }
 
 func (f *form) has(r role) bool { return f.columns[r].Name != "" }
@@ -111,6 +117,9 @@ func (e *evaluator) job(cells *[roles][]byte, line int) (r row, skip string, bad
 
 // instant reads an arrival or an end.
 func (e *evaluator) instant(at role, cells *[roles][]byte, line int) (int64, *badCell) {
+	if bad := e.misnamed(at, cells[at]); bad != nil {
+		return 0, bad
+	}
 	ns, problem, remedy := e.clock.read(roleNames[at], cells[at], e.columns[at].Unit, line)
 	if problem != "" {
 		return 0, e.unitless(at, problem, remedy)
@@ -127,6 +136,9 @@ func (e *evaluator) unitless(at role, problem, remedy string) *badCell {
 }
 
 func (e *evaluator) duration(text []byte) (int64, *badCell) {
+	if bad := e.misnamed(roleDuration, text); bad != nil {
+		return 0, bad
+	}
 	unit := e.columns[roleDuration].Unit
 	if unit == 0 {
 		ns, v := parseLength(text)

@@ -137,6 +137,31 @@ func TestBadMappedInputIsPlacedAndExplained(t *testing.T) {
 }
 
 // What an error quotes is what stands at the place that it names.
+func TestANumberInAColumnThatSaysAUnitNeedsIt(t *testing.T) {
+	for mapping, c := range map[string]struct{ text, says string }{
+		"arrival=at,duration=exec_ms":       {"at,exec_ms\n0,1500\n", `a:2:3: duration "1500" is a number without a unit, which would be seconds, and the name exec_ms says ms; write duration=exec_ms:ms in the map, or duration=exec_ms:s if these are seconds`},
+		"arrival=startMillis,end=endMillis": {`{"startMillis": 1700000000, "endMillis": 1700000100}`, "arrival=startMillis:ms in the map"},
+		"arrival=at,duration=took (us)":     {"at,took (us)\n0,1500\n", "duration=took (us):us in the map"},
+		"arrival=at,duration=DurationNs":    {"at,DurationNs\n0,1500\n", "duration=DurationNs:ns in the map"},
+		"arrival=at,duration=ms":            {"at,ms\n0,15\n", "duration=ms:ms in the map"},
+		"arrival=at,duration=run_min":       {"at,run_min\n0,15\n", "duration=run_min:m in the map"},
+	} {
+		t.Run(mapping, func(t *testing.T) {
+			_, err := readMapped(mapOf(t, mapping), "a", c.text)
+			assert.ErrorContains(t, err, c.says)
+		})
+	}
+	for mapping, text := range map[string]string{
+		"arrival=at,duration=exec_ms:ms": "at,exec_ms\n0,1500\n",
+		"arrival=at,duration=exec_ms:s":  "at,exec_ms\n0,1.5\n",
+		"arrival=at,duration=exec_ms":    "at,exec_ms\n0,1.5s\n",
+		"arrival=at_s,duration=took_sec": "at_s,took_sec\n0,1.5\n",
+		"arrival=at,duration=items":      "at,items\n0,1.5\n",
+	} {
+		_, err := readMapped(mapOf(t, mapping), "a", text)
+		assert.NoError(t, err, mapping)
+	}
+}
 func TestAKeyThatComesTwiceIsQuotedWithItsSecondValue(t *testing.T) {
 	for _, text := range []string{
 		"{\"a\": 0, \"b\": 1}\n{\"a\": 3, \"b\": 2, \"b\": 9}",
