@@ -13,7 +13,7 @@ type columns struct {
 	count             int
 }
 
-const separators = ",;\t"
+const separators = ",;\t|"
 
 // findHeader looks for arrival and duration with each separator. Nil means that this is
 // not the header of a CSV trace.
@@ -172,9 +172,9 @@ func likelySeparator(line []byte) byte {
 }
 
 func separatorName(separator byte) string {
-	return map[byte]string{',': "a comma", ';': "a semicolon", '\t': "a tab"}[separator]
+	return map[byte]string{',': "a comma", ';': "a semicolon", '\t': "a tab", '|': "a bar"}[separator]
 }
 
 func shellSeparator(separator byte) string {
-	return map[byte]string{',': ",", ';': "';'", '\t': `$'\t'`}[separator]
+	return map[byte]string{',': ",", ';': "';'", '\t': `$'\t'`, '|': "'|'"}[separator]
 }

@@ -55,6 +55,8 @@ var jsonForms = []*form{
 	{columns: [roles]Column{roleArrival: {Name: "Started"}, roleEnd: {Name: "Completed"}, roleKind: {Name: "Workflow"}, roleSubkind: {Name: "Job"}, roleConclusion: {Name: "Conclusion"}}},
 	// GitHub's REST API, "List jobs for a workflow run".
 	{columns: [roles]Column{roleArrival: {Name: "started_at"}, roleEnd: {Name: "completed_at"}, roleKind: {Name: "workflow_name"}, roleSubkind: {Name: "name"}, roleConclusion: {Name: "conclusion"}}},
+	// The same of GitHub's command line, gh run view --json jobs.
+	{columns: [roles]Column{roleArrival: {Name: "startedAt"}, roleEnd: {Name: "completedAt"}, roleKind: {Name: "workflowName"}, roleSubkind: {Name: "name"}, roleConclusion: {Name: "conclusion"}}},
 	{columns: [roles]Column{roleArrival: {Name: "arrival"}, roleDuration: {Name: "duration"}, roleKind: {Name: "kind"}}},
 }
 
@@ -72,6 +74,9 @@ type badCell struct {
 	problem, remedy string
 }
 
+// goZero is how programs in Go, gh among them, write that there is no time.
+const goZero = "0001-01-01T00:00:00Z"
+
 // job makes a row of the cells by their roles; those of roles that the form does not have
 // are not looked at. An empty cell leaves the row out, and so does a job that never ran.
 func (e *evaluator) job(cells *[roles][]byte, line int) (r row, skip string, bad *badCell) {
@@ -79,7 +84,7 @@ func (e *evaluator) job(cells *[roles][]byte, line int) (r row, skip string, bad
 		return row{}, "conclusion skipped", nil
 	}
 	for _, at := range []role{roleArrival, roleDuration, roleEnd} {
-		if e.has(at) && len(cells[at]) == 0 {
+		if e.has(at) && (len(cells[at]) == 0 || string(cells[at]) == goZero) {
 			return row{}, "no " + roleNames[at], nil
 		}
 	}
@@ -101,6 +106,8 @@ func (e *evaluator) job(cells *[roles][]byte, line int) (r row, skip string, bad
 		switch {
 		case !e.has(roleArrival):
 			arrival = end - duration
+		case end < arrival && len(cells[roleConclusion]) > 0:
+			return row{}, "ended before it started", nil // GitHub cancelled it while it waited.
 		case end < arrival:
 			return row{}, "", &badCell{roleEnd, fmt.Sprintf("end %s is before arrival %s", quote(cells[roleEnd]), quote(cells[roleArrival])),
 				"correct the row, or leave it out"}

@@ -59,6 +59,10 @@ func TestColumnsOfOtherNamesAreRead(t *testing.T) {
 			"{\"Workflow\": \"W\", \"Job\": \"x\", \"Conclusion\": \"skipped\", \"Started\": \"2020-06-05T14:11:38Z\", \"Completed\": \"2020-06-05T14:11:38Z\"},\n" +
 			"{\"Workflow\": \"W\", \"Job\": \"mail\", \"Conclusion\": \"success\", \"Started\": \"2020-06-05T14:10:00Z\", \"Completed\": \"2020-06-05T14:10:02Z\"}]",
 			[]Job{{0, 2 * s, "W / mail", 4}, {90 * s, 3 * s, "W / zip", 2}}},
+		"GitHub's command line, with jobs that run, that never ran, and that were cancelled before they did": {"", `{"jobs": [{"name": "zip", "conclusion": "success", "startedAt": "2020-06-05T14:11:30Z", "completedAt": "2020-06-05T14:11:33Z"}, {"name": "running", "conclusion": "", "startedAt": "2020-06-05T14:10:00Z", "completedAt": "0001-01-01T00:00:00Z"},` + "\n" +
+			`{"name": "cancelled", "conclusion": "cancelled", "startedAt": "2020-06-05T14:10:00Z", "completedAt": "2020-06-05T14:09:58Z"}, {"name": "mail", "conclusion": "cancelled", "startedAt": "2020-06-05T14:10:00Z", "completedAt": "2020-06-05T14:10:02Z"}]}`,
+			two(2, 1)},
+		"bars between the cells, as sacct and psql write": {"arrival=Submit,end=End,kind=Q", "Q|Submit|End\nzip|95|98\nmail|5|7\n", two(3, 2)},
 		"two pages of GitHub's API": {"", `{"total_count": 3, "jobs": [{"id": 1, "name": "zip", "conclusion": "success", "started_at": "2020-06-05T14:11:30Z", "completed_at": "2020-06-05T14:11:33Z", "steps": [{"name": "x"}]}], "x": {}}` + "\n" +
 			`{"total_count": 3, "jobs": [{"name": "running", "conclusion": null, "started_at": "2020-06-05T14:10:00Z", "completed_at": null}, {"name": "mail", "conclusion": "success", "started_at": "2020-06-05T14:10:00Z", "completed_at": "2020-06-05T14:10:02Z"}]}`,
 			two(2, 1)},
