@@ -111,6 +111,9 @@ func (c *csvRows) miscounted(got int) *Error {
 		fmt.Sprintf("quote cells that contain %s, and write numbers with a decimal point", separatorName(c.split.separator)))
 }
 
+// withUnits is for numbers that are too large for seconds.
+const withUnits = ", or say the unit: --map arrival=arrival:ms,duration=duration:ms"
+
 func (c *csvRows) arrival() (int64, error) {
 	at := c.columns.arrival
 	text := c.split.value(at)
@@ -135,6 +138,9 @@ func (c *csvRows) arrival() (int64, error) {
 	}
 	if v != good {
 		problem, remedy := explainArrival(text, form, v)
+		if form == offset && v == tooLarge {
+			remedy += withUnits
+		}
 		return 0, c.fail(at, "arrival", problem, remedy)
 	}
 	return ns, nil
@@ -145,6 +151,9 @@ func (c *csvRows) duration() (int64, error) {
 	ns, v := parseLength(text)
 	if v != good {
 		problem, remedy := explainDuration(text, v)
+		if v == tooLarge {
+			remedy += withUnits
+		}
 		return 0, c.fail(c.columns.duration, "duration", problem, remedy)
 	}
 	return ns, nil

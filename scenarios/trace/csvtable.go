@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,11 @@ type table struct {
 
 // newTable takes the first line for the header.
 func newTable(l *lines) (*table, error) {
+	head, _ := l.in.Peek(512)
+	if head = bytes.TrimLeft(head, " \t\r\n"); len(head) > 0 && (head[0] == '[' || head[0] == '{') {
+		return nil, &Error{File: l.file, Line: 1, Problem: "is JSON, and CSV is read here",
+			Remedy: `write it with a header line, for example by jq -r '.[] | [.KEY] | @csv'`}
+	}
 	if _, err := l.nextFilled(); err == io.EOF {
 		return nil, &Error{File: l.file, Problem: "has only blank lines", Remedy: "write a header line and one row for each"}
 	} else if err != nil {

@@ -38,7 +38,7 @@ func TestBadInputIsPlacedAndExplained(t *testing.T) {
 		"NaN":                        {"a.csv", head + "0,NaN,mail\n", 2, 3, "duration", `"NaN" is not a finite number`, "2.5"},
 		"infinite":                   {"a.csv", head + "-Inf,1,mail\n", 2, 1, "arrival", `"-Inf" is not a finite number`, "12.5"},
 		"hexadecimal":                {"a.csv", head + "0,0x1F,mail\n", 2, 3, "duration", `"0x1F" is hexadecimal`, "2.5"},
-		"milliseconds since 1970":    {"a.csv", head + "1700000000000,1,mail\n", 2, 1, "arrival", "more than 100 years", "not in milliseconds"},
+		"milliseconds since 1970":    {"a.csv", head + "1700000000000,1,mail\n", 2, 1, "arrival", "more than 100 years", "or say the unit: --map arrival=arrival:ms"},
 		"absurd duration":            {"a.csv", head + "0,3153600001,mail\n", 2, 3, "duration", "more than 100 years", "in seconds"},
 		"absurd exponent":            {"a.csv", head + "0,1e999999999999999999999,mail\n", 2, 3, "duration", "more than 100 years", "in seconds"},
 		"absurd Go duration":         {"a.csv", head + "0,876001h,mail\n", 2, 3, "duration", "more than 100 years", "in seconds"},

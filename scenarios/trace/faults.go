@@ -102,6 +102,10 @@ func (f *faultReader) read() error {
 		return err
 	}
 	f.table, f.skipped = t, map[string]int{}
+	if price, err := t.column("SpotPrice"); err != nil || price >= 0 {
+		return &Error{File: f.lines.file, Line: 1, Field: "SpotPrice", Problem: "is a series of prices, which does not say when an instance was taken away",
+			Remedy: "write time,seat,kind with a preempt where the price was above your bid"}
+	}
 	started, err := t.column("Prob Started")
 	if err != nil {
 		return err

@@ -57,6 +57,8 @@ func TestBadFaultsArePlacedAndExplained(t *testing.T) {
 	}{
 		"nothing":                 {"", 0, 0, "is empty", ""},
 		"only a header":           {header, 0, 0, "has no faults", "one row"},
+		"spot prices":             {"Timestamp,InstanceType,SpotPrice\n2024-01-01T00:00:00Z,m5,0.03\n", 1, 0, "is a series of prices, which does not say when an instance was taken away", "a preempt where the price was above your bid"},
+		"a list of JSON":          {"[{\"time\": 1}]\n", 1, 0, "is JSON, and CSV is read here", "header line"},
 		"another file":            {"arrival,duration\n0,1\n", 1, 0, "header has no column time", "time,seat,kind,length; it has arrival, duration"},
 		"a bad time":              {header + "soon,1,crash,\n", 2, 1, `time "soon" is not a number`, "12.5"},
 		"a negative time":         {header + "-1,1,crash,\n", 2, 1, "is negative", "0"},
@@ -133,6 +135,7 @@ func TestBadDeploysAreExplained(t *testing.T) {
 		"when\n1\n":                             ": header has no column time; call the column with the instants time; it has when",
 		"version,time_queued,Time_utc\nv,1,2\n": `:1:21: header has two columns for time, "time_queued" and "Time_utc"; rename all but the one that holds the instants`,
 		"time,app,app\n1,wob,web\n":             `:1:10: header has two columns for app, "app" and "app"; rename one of the two columns`,
+		"[{\"time\": 1}]\n":                     `:1: is JSON, and CSV is read here; write it with a header line, for example by jq -r '.[] | [.KEY] | @csv'`,
 		"time\n":                                ": has no deploys; write one row for each below the header",
 		"time\n1\nsoon\n":                       `:3:1: time "soon" is not a number of seconds`,
 		"time,app\n1,web\n2,mail\n":             `: has no deploy of app "wob"; did you mean web? it has web, mail`,
