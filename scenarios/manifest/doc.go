@@ -1,7 +1,7 @@
 // Package manifest reads from a manifest what a deploy does to a fleet of workers: how long a
 // worker has to stop and by which signal it hears of it, how many workers there are, and how a
 // rollout replaces them. It reads Kubernetes manifests, Compose files, systemd units, Nomad jobs
-// (HCL and JSON), ECS task and service definitions (JSON, and Terraform where it is plain),
+// (HCL and JSON), ECS task and service definitions (JSON, and Terraform and CloudFormation where they are plain),
 // fly.toml, Cloud Run services, Procfiles, supervisord configurations and Render blueprints.
 //
 // # What it promises

@@ -57,10 +57,7 @@ func (s *source) ecsTask(root *yaml.Node) ([]document, error) {
 		name = "task"
 	}
 	doc := document{kind: "task", name: name, line: root.Line, node: root}
-	fargate := false
-	for _, item := range r.items(root, "requiresCompatibilities") {
-		fargate = fargate || item.Value == "FARGATE"
-	}
+	fargate := r.requiresFargate(root)
 	doc.load = func() (*Workload, error) {
 		return s.ecsWorkload(&doc, fargate, r.child(root, "containerDefinitions"))
 	}
@@ -85,24 +82,42 @@ func (s *source) ecsWorkload(doc *document, fargate bool, list *yaml.Node) (*Wor
 	if fargate {
 		kind = model.Fargate
 	}
-	w := s.begin(doc, kind, stopTimeout)
+	w := s.begin(doc, kind, s.asWritten(stopTimeout))
 	r := &reader{src: s, lines: w.Lines}
-	if list.Kind != yaml.SequenceNode {
-		r.fail(list, "containerDefinitions", "is not a list", "write the containers in [ ]")
-		return nil, r.err
-	}
-	if len(list.Content) == 0 {
-		r.fail(list, "containerDefinitions", "is empty", "write at least one container")
-	}
-	var containers []ecsContainer
-	for _, item := range list.Content {
-		containers = append(containers, r.ecsContainer(resolve(item)))
-	}
+	containers := r.ecsTaskContainers(list, list)
 	if r.err != nil {
 		return nil, r.err
 	}
 	w.ecs(containers, nil)
 	return w, nil
+}
+
+// requiresFargate reports whether a task definition, which may be nil, says where it runs.
+func (r *reader) requiresFargate(task *yaml.Node) bool {
+	fargate := false
+	for _, item := range r.items(task, "requiresCompatibilities") {
+		fargate = fargate || item.Value == "FARGATE"
+	}
+	return fargate
+}
+
+// ecsTaskContainers reads the containers of a task definition, which stands at a node.
+func (r *reader) ecsTaskContainers(list, at *yaml.Node) []ecsContainer {
+	const field = "containerDefinitions"
+	switch {
+	case list == nil:
+		r.fail(at, field, "is not set", "write at least one container")
+	case !r.rendered(list, field):
+	case list.Kind != yaml.SequenceNode:
+		r.fail(list, field, "is not a list", "write the containers in [ ]")
+	case len(list.Content) == 0:
+		r.fail(list, field, "is empty", "write at least one container")
+	}
+	var containers []ecsContainer
+	for i := 0; r.err == nil && i < len(list.Content); i++ {
+		containers = append(containers, r.ecsContainer(resolve(list.Content[i])))
+	}
+	return containers
 }
 
 func (r *reader) ecsContainer(node *yaml.Node) ecsContainer {
@@ -197,28 +212,34 @@ func (s *source) ecsServices(list *yaml.Node) ([]document, error) {
 }
 
 func (s *source) ecsServiceWorkload(doc *document) (*Workload, error) {
-	w := s.begin(doc, model.ECS, stopTimeout)
+	w := s.begin(doc, model.ECS, s.asWritten(stopTimeout))
 	r := &reader{src: s, lines: w.Lines}
-	fargate := r.choice(doc.node, "launchType", "EC2", "EC2", "FARGATE", "EXTERNAL") == "FARGATE"
-	for _, item := range r.items(doc.node, "capacityProviderStrategy") {
-		// FARGATE or FARGATE_SPOT; the names of others are their owner's.
-		fargate = fargate || strings.HasPrefix(r.plainText(item, "capacityProvider"), "FARGATE")
-	}
+	rollout, fargate := r.ecsRollout(doc.node)
 	if fargate {
 		w.Supervisor = model.Fargate
 	}
-	config := r.mapping(doc.node, deploymentConfiguration)
-	rollout := ecsDefaults(r.choice(doc.node, "schedulingStrategy", "REPLICA", "REPLICA", "DAEMON"))
-	rollout.tasks = r.count(doc.node, "desiredCount", rollout.tasks)
+	if r.err != nil {
+		return nil, r.err
+	}
+	w.note("%s stands in the task definition, which is another file", w.GraceKey)
+	w.ecs(nil, rollout)
+	return w, nil
+}
+
+// ecsRollout reads how a service replaces its tasks, and whether it says that they run on Fargate.
+func (r *reader) ecsRollout(service *yaml.Node) (rollout *ecsRollout, fargate bool) {
+	fargate = r.choice(service, "launchType", "EC2", "EC2", "FARGATE", "EXTERNAL") == "FARGATE"
+	for _, item := range r.items(service, "capacityProviderStrategy") {
+		// FARGATE or FARGATE_SPOT; the names of others are their owner's.
+		fargate = fargate || strings.HasPrefix(r.plainText(item, "capacityProvider"), "FARGATE")
+	}
+	config := r.mapping(service, deploymentConfiguration)
+	rollout = ecsDefaults(r.choice(service, "schedulingStrategy", "REPLICA", "REPLICA", "DAEMON"))
+	rollout.tasks = r.count(service, "desiredCount", rollout.tasks)
 	rollout.minimum = r.count(config, "minimumHealthyPercent", rollout.minimum)
 	rollout.maximum = r.count(config, "maximumPercent", rollout.maximum)
 	if r.err == nil && rollout.tasks > 0 && rollout.maximum > 1000 {
 		r.fail(r.child(config, "maximumPercent"), "maximumPercent", fmt.Sprintf("%d is more than 1000", rollout.maximum), "write a percentage such as 200")
 	}
-	if r.err != nil {
-		return nil, r.err
-	}
-	w.note("stopTimeout stands in the task definition, which is another file")
-	w.ecs(nil, rollout)
-	return w, nil
+	return rollout, fargate
 }

@@ -38,8 +38,8 @@ func has(keys ...string) func(*reader, *yaml.Node) bool {
 
 // strangers are asked in this order; the last is whatever remains.
 var strangers = []strangerFile{
-	{has("AWSTemplateFormatVersion"), cloudFormation, describeTask},
-	{has("Resources"), cloudFormation, describeTask},
+	{has("AWSTemplateFormatVersion"), noECS, describeTask},
+	{has("Resources"), noECS, describeTask},
 	{has("include"), "is a Compose file whose services stand in others", renderCompose},
 	{func(r *reader, root *yaml.Node) bool { return r.child(r.child(root, "template"), "containers") != nil },
 		"looks like what version 2 of the Cloud Run API writes, and version 1 is read",
@@ -73,9 +73,9 @@ var strangers = []strangerFile{
 }
 
 const (
-	cloudFormation = "looks like a CloudFormation template, which is not read"
-	isAppJSON      = "looks like an app.json of Heroku, which says nothing about how a dyno stops"
-	appJSONRemedy  = "name the Procfile beside it"
+	noECS         = "looks like a CloudFormation template without AWS::ECS::Service and AWS::ECS::TaskDefinition, the only resources that are read"
+	isAppJSON     = "looks like an app.json of Heroku, which says nothing about how a dyno stops"
+	appJSONRemedy = "name the Procfile beside it"
 )
 
 // isOldCompose recognises services at the margin: each has an image or is built.

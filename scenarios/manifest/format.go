@@ -60,6 +60,13 @@ func (s *source) yamlFormat(roots []*yaml.Node) (docs []document, ok bool, err e
 		if r.child(root, "apiVersion") != nil && r.child(root, "kind") != nil {
 			continue // whatever keys a Kubernetes object has besides
 		}
+		if docs, ok, err := s.cloudFormation(root); ok {
+			if err == nil {
+				err = s.alone(roots, i)
+			}
+			return docs, true, err
+		}
+		root = s.uncapitalized(root)
 		if root.Kind == yaml.SequenceNode && len(root.Content) > 0 && r.child(resolve(root.Content[0]), "image") != nil {
 			docs, err = s.ecsContainers(root)
 			return docs, true, err

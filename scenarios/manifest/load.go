@@ -100,7 +100,7 @@ func Looks(name string, data []byte) bool {
 }
 
 // marginKey is a key of the formats in YAML and JSON, where their top-level keys stand.
-var marginKey = regexp.MustCompile(`(?m)^(  |\t)?(- )?"?(apiVersion|kind|services|family|containerDefinitions|taskDefinition|deploymentConfiguration|Job|TaskGroups|containers)"?\s*:`)
+var marginKey = regexp.MustCompile(`(?m)^(  |\t)?(- )?"?(apiVersion|kind|services|family|containerDefinitions|taskDefinition|deploymentConfiguration|ContainerDefinitions|DeploymentConfiguration|TaskDefinition|AWSTemplateFormatVersion|Resources|Job|TaskGroups|containers)"?\s*:`)
 
 // open returns the workloads of a file, unread, and at least one of them.
 func open(name string, data []byte) (*source, []document, error) {

@@ -40,7 +40,7 @@ func (r *reader) refuseSlip(parent *yaml.Node, key string) {
 		return !strings.HasPrefix(written, "x-") && spelling.Slip(written, []string{key}) != "" // Compose leaves x- to everybody.
 	}, make(map[*yaml.Node]bool))
 	if k != nil {
-		problem, remedy := notKnown(key)
+		problem, remedy := notKnown(r.src.asWritten(key))
 		r.fail(k, k.Value, problem, remedy)
 	}
 }

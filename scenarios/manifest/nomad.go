@@ -179,6 +179,8 @@ type hclReader struct {
 	tool string // how expressions are worked out
 	w    *Workload
 	err  error
+
+	steps int // references that were followed
 }
 
 func (h *hclReader) fail(v hclValue, field, problem, remedy string) {
@@ -220,9 +222,11 @@ func (h *hclReader) worked(v hclValue, name string) (hclValue, bool) {
 
 // known works out a value that is written, or refers to such in one step or several.
 func (h *hclReader) known(v hclValue, name string, steps int) (hclValue, bool) {
-	const most = 10 // A circle, which the tool refuses, ends here.
+	// A circle, which the tool refuses, ends here, and so does text that grows without end.
+	const deepest, most = 10, 1000
+	h.steps++
 	switch {
-	case v.kind == hclCall || steps == most:
+	case v.kind == hclCall || steps == deepest || h.steps > most:
 		return v, false
 	case v.kind != hclDynamic:
 		return v, true
@@ -259,7 +263,7 @@ func (h *hclReader) referred(kind, called, name string, steps int) (hclValue, bo
 		}
 		v, ok = h.known(v, name, steps+1)
 		if ok && kind == "var" {
-			h.w.note("%s is var.%s, whose default is used", name, called)
+			h.w.noteOnce("%s is var.%s, whose default is used", name, called)
 		}
 		return v, ok
 	}

@@ -40,6 +40,13 @@ func (w *Workload) note(format string, args ...any) {
 	w.Notes = append(w.Notes, fmt.Sprintf(format, args...))
 }
 
+// noteOnce is note for what may come up several times.
+func (w *Workload) noteOnce(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(w.Notes, text) {
+		w.Notes = append(w.Notes, text)
+	}
+}
+
 // ignore notes a grace that stands where nobody reads it.
 func (w *Workload) ignore(key string, at *yaml.Node, where string) {
 	w.Ignored = append(w.Ignored, Setting{key, at.Value, at.Line, "beside containers, in the pod's spec"})

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/quiesce/quiesce/internal/grace"
@@ -20,9 +21,9 @@ func (w *Workload) GraceSetting(d time.Duration) string {
 	switch {
 	case w.GraceKey == "KillTimeout":
 		return fmt.Sprintf("%q: %d", w.GraceKey, time.Duration(n)*time.Second)
-	case w.GraceKey == stopTimeout && w.terraform():
+	case w.stopTimeouts() && w.terraform():
 		return fmt.Sprintf("%s = %d", w.GraceKey, n)
-	case w.GraceKey == stopTimeout:
+	case w.stopTimeouts():
 		return fmt.Sprintf("%q: %d", w.GraceKey, n)
 	case w.Supervisor == model.Docker:
 		return fmt.Sprintf("%s: %ds", w.GraceKey, n)
@@ -47,9 +48,12 @@ func (w *Workload) ToldSetting(d time.Duration) string {
 	}
 	name := grace.Variable
 	switch {
-	case w.GraceKey == stopTimeout && w.terraform():
+	case w.stopTimeouts() && w.terraform():
 		return fmt.Sprintf("{ name = %q, value = %q }", name, value)
-	case w.GraceKey == stopTimeout:
+	case w.stopTimeouts():
+		if w.GraceKey != stopTimeout {
+			return fmt.Sprintf(`{"Name": %q, "Value": %q}`, name, value)
+		}
 		return fmt.Sprintf(`{"name": %q, "value": %q}`, name, value)
 	case w.GraceKey == "KillTimeout":
 		return fmt.Sprintf("%q: %q", name, value)
@@ -71,6 +75,9 @@ func (w *Workload) ToldSetting(d time.Duration) string {
 	return fmt.Sprintf("- {name: %s, value: %s}", name, value)
 }
 
+// stopTimeouts reports whether the grace is that of ECS, with a capital or without.
+func (w *Workload) stopTimeouts() bool { return strings.EqualFold(w.GraceKey, stopTimeout) }
+
 func (w *Workload) terraform() bool { return filepath.Ext(w.File) == ".tf" }
 
 // RolloutSettings are the lines by which a deploy adds that many workers before it takes away
@@ -80,10 +87,13 @@ func (w *Workload) RolloutSettings(r model.Rollout) []string {
 	switch {
 	case w.Kind == "Deployment":
 		return []string{"strategy:", "  type: RollingUpdate", "  rollingUpdate: {maxSurge: " + written(surge) + ", maxUnavailable: " + written(down) + "}"}
-	case w.GraceKey != stopTimeout || w.Kind == "task" || !surge.Percent && surge.Value > 0:
+	case !w.stopTimeouts() || w.Kind == "task" || !surge.Percent && surge.Value > 0:
 		return nil
 	case w.terraform():
 		return []string{fmt.Sprintf("deployment_minimum_healthy_percent = %d", 100-down.Value), fmt.Sprintf("deployment_maximum_percent = %d", 100+surge.Value)}
+	}
+	if w.GraceKey != stopTimeout {
+		return []string{fmt.Sprintf(`"DeploymentConfiguration": {"MinimumHealthyPercent": %d, "MaximumPercent": %d}`, 100-down.Value, 100+surge.Value)}
 	}
 	return []string{fmt.Sprintf(`"deploymentConfiguration": {"minimumHealthyPercent": %d, "maximumPercent": %d}`, 100-down.Value, 100+surge.Value)}
 }

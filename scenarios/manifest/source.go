@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // maxBytes bounds what is read into memory. The whole of a large cluster's manifests is a few
@@ -20,7 +22,13 @@ type source struct {
 	data []byte
 	rows []string // filled by row
 
-	scalers  []autoscaler
+	scalers []autoscaler
+	capital bool // keys of ECS begin with a capital
+
+	parameters *yaml.Node            // of CloudFormation, or nil
+	defaults   map[*yaml.Node]string // values that are the default of a parameter, and which one
+	used       []string              // those that were needed
+
 	renderer string // how variables are filled in, where the format has a way of its own
 }
 
@@ -62,7 +70,7 @@ func (s *source) nothing(problem, remedy string) *Error {
 }
 
 func (s *source) at(line, column int, field, problem, remedy string) *Error {
-	return &Error{File: s.file, Line: line, Column: column, Field: field,
+	return &Error{File: s.file, Line: line, Column: column, Field: s.asWritten(field),
 		Source: s.row(line), Problem: problem, Remedy: remedy}
 }
 

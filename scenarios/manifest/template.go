@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,6 +52,12 @@ var bareVariable = regexp.MustCompile(`(?:^|[^$])(\$[A-Za-z_][A-Za-z0-9_]*)`)
 
 // rendered refuses a template tag in a value that is needed.
 func (r *reader) rendered(node *yaml.Node, field string) bool {
+	if r.isWorkedOut(node, field) {
+		return false
+	}
+	if name := r.src.defaults[node]; name != "" && !slices.Contains(r.src.used, name) {
+		r.src.used = append(r.src.used, name)
+	}
 	text := node.Value
 	if isBareTag(node) {
 		text = goTemplate.open

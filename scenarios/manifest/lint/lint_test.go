@@ -69,6 +69,8 @@ var cases = []struct {
 		lint.Error, 2, "kill_timeout", "is 10m, and Fly allows 5m0s: SIGKILL comes 5m before a worker expects it", "write kill_timeout = 300"},
 	{"grace-above-cap", "t.json", `{"family": "w", "requiresCompatibilities": ["FARGATE"], "containerDefinitions": [{"name": "w", "stopTimeout": 300}]}`, `{"family": "w", "requiresCompatibilities": ["FARGATE"], "containerDefinitions": [{"name": "w", "stopTimeout": 120}]}`,
 		lint.Error, 1, "stopTimeout", "is 5m, and Fargate allows 2m0s", `write "stopTimeout": 120`},
+	{"grace-above-cap", "t.json", `{"RequiresCompatibilities": ["FARGATE"], "ContainerDefinitions": [{"Name": "w", "StopTimeout": 300}]}`, `{"RequiresCompatibilities": ["FARGATE"], "ContainerDefinitions": [{"Name": "w", "StopTimeout": 120}]}`,
+		lint.Error, 1, "StopTimeout", "is 5m, and Fargate allows 2m0s", `write "StopTimeout": 120`},
 	{"grace-above-cap", "t.json", `{"family": "w", "containerDefinitions": [{"name": "w", "stopTimeout": 300}]}`, `{"family": "w", "containerDefinitions": [{"name": "w", "stopTimeout": 120}]}`,
 		lint.Note, 1, "stopTimeout", "is 5m, and Fargate would allow 2m0s", `on Fargate write "stopTimeout": 120`},
 	{"grace-above-cap", "w.nomad", "job \"j\" {\n group \"g\" {\n  task \"w\" {\n   kill_timeout = \"2h\"\n  }\n }\n}\n", "job \"j\" {\n group \"g\" {\n  task \"w\" {\n   kill_timeout = \"30s\"\n  }\n }\n}\n",
