@@ -28,6 +28,7 @@ type Scenario struct {
 	Variants    []Variant         // what Policies may name beside the presets
 	Cooldown    protocol.Duration // interruptions this close to the end are left out of stall; 0 is two leases
 	Finding     *Finding          // the run in which a promise was seen to be broken; nil of a scenario that was not found
+	Remarks     []string          // what the files that it names leave open, a sentence each; for reports alone
 }
 
 // Finding names one run of a scenario, and what it showed.

@@ -23,6 +23,7 @@ func Notes(s *model.Scenario) []string {
 	if text := lostOnTheWay(s); text != "" {
 		notes = append(notes, text)
 	}
+	notes = append(notes, s.Remarks...)
 	if t, ok := s.Trace.(*jobTrace); ok {
 		notes = append(notes, t.notes...)
 	}

@@ -57,7 +57,8 @@ func (r *reader) scenario(d *document) *model.Scenario {
 		r.fail(d.Warmup.place, s.Warmup.String()+" must be shorter than duration "+s.Duration.String(), "shorten warmup or lengthen duration")
 	}
 	var replicas int
-	s.Supervisor, replicas = r.supervisor(&d.Supervisor)
+	s.Supervisor, replicas = r.supervisor(&d.Supervisor, &d.Fleet.Workers)
+	s.Remarks = r.remarks
 	s.Fleet = r.fleet(d, replicas)
 	r.stopsOfNodes(&d.Faults, s)
 	s.Jobs, s.Trace = r.jobs(&d.Jobs, s.Supervisor.WorkerGrace())

@@ -221,6 +221,38 @@ spec:
 	}, s.Supervisor)
 }
 
+// A rollout that is a share of the fleet, or of another number, is one of the fleet that is simulated.
+func TestAFleetOfTheScenarioIsReplacedInTheWayOfItsManifest(t *testing.T) {
+	for file, c := range map[string]struct {
+		text        string
+		surge, down int
+	}{
+		"deployment.yaml": {"apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec: {template: {spec: {containers: [{name: c}]}}}\n", 3, 2},
+		"compose.yaml":    {"services: {w: {image: x, deploy: {update_config: {parallelism: 3, order: start-first}}}}\n", 3, 0},
+		"all.yaml":        {"services: {w: {image: x, deploy: {update_config: {parallelism: 0}}}}\n", 0, 9},
+		"w.nomad":         {"job \"j\" {\n  update { max_parallel = 4 }\n  group \"g\" {\n    task \"w\" {}\n  }\n}\n", 0, 4},
+		"service.json":    {`{"serviceName": "w", "deploymentConfiguration": {"minimumHealthyPercent": 50, "maximumPercent": 150}}`, 4, 4},
+	} {
+		t.Run(file, func(t *testing.T) {
+			dir := t.TempDir()
+			require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(c.text), 0o644))
+			s, err := Parse(filepath.Join(dir, "s.yaml"), []byte("duration: 6h\nfleet: {workers: 9}\njobs: {mail: {arrivals: {every: 1s}, duration: 2s}}\nsupervisor: {manifest: "+file+"}\n"))
+			require.NoError(t, err)
+			assert.Equal(t, 9, s.Fleet.Workers)
+			assert.Equal(t, model.Rollout{MaxSurge: model.IntOrPercent{Value: c.surge}, MaxUnavailable: model.IntOrPercent{Value: c.down}}, s.Supervisor.Rollout)
+			assert.Contains(t, Notes(s), "manifest: its number of workers, 1, gives way to fleet.workers 9")
+		})
+	}
+}
+
+func TestWhatAManifestLeavesOpenIsNoted(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "w.nomad"), []byte("job \"j\" {\n  group \"g\" {\n    count = 2\n    task \"w\" { kill_timeout = \"2h\" }\n  }\n}\n"), 0o644))
+	s, err := Parse(filepath.Join(dir, "s.yaml"), []byte("duration: 6h\njobs: {mail: {arrivals: {every: 1s}, duration: 2s}}\nsupervisor: {manifest: w.nomad}\n"))
+	require.NoError(t, err)
+	assert.Equal(t, []string{"manifest: kill_timeout 2h0m0s is above the limit of Nomad, 30s, which is simulated"}, Notes(s))
+}
+
 func TestEmpiricalReadsSecondsAndDurations(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "seen.txt"), []byte("2.5\n1m30s\n\n 4s \n"), 0o644))

@@ -17,6 +17,7 @@ import (
 type reader struct {
 	src      *source
 	problems []problem
+	remarks  []string                 // of what the scenario names
 	ours     map[*yaml.Node]*Override // nodes that are not in the file
 }
 

@@ -10,10 +10,11 @@ import (
 	"github.com/quiesce/quiesce/scenarios/manifest"
 )
 
-// supervisor resolves who stops the workers; replicas is 0 unless a manifest says it.
-func (r *reader) supervisor(k *supervisorKeys) (s model.Supervisor, replicas int) {
+// supervisor resolves who stops the workers; replicas is 0 unless a manifest says it. The number of
+// workers counts where it is written.
+func (r *reader) supervisor(k *supervisorKeys, workers *count) (s model.Supervisor, replicas int) {
 	if k.Manifest.written() {
-		return r.deployed(k)
+		return r.deployed(k, workers)
 	}
 	if k.Select.written() {
 		r.fail(k.Select.place, "chooses a workload of a manifest, which is not written", "write manifest: FILE, or drop select")
@@ -92,8 +93,9 @@ func (r *reader) leavesTime(at place, s model.Supervisor, remedy string) {
 	}
 }
 
-// deployed takes everything from a manifest.
-func (r *reader) deployed(k *supervisorKeys) (model.Supervisor, int) {
+// deployed takes everything from a manifest, but for the number of workers where the scenario says
+// it: then so many are replaced in the way of the manifest.
+func (r *reader) deployed(k *supervisorKeys, workers *count) (model.Supervisor, int) {
 	for _, p := range []place{k.Kind.place, k.Grace.place, k.PreStop.place, k.ExecStop.place, k.ShutdownDelay.place, k.Signal.place, k.Repeat.place, k.PreStopTells.place, k.Rollout.place} {
 		if p.written() {
 			r.fail(p, "comes from the manifest already", "drop it, or drop manifest")
@@ -106,6 +108,13 @@ func (r *reader) deployed(k *supervisorKeys) (model.Supervisor, int) {
 		e.Remedy = strings.Replace(e.Remedy, "--select ", "select: ", 1) // which is a key here
 		r.elsewhere(k.Manifest.place, e)
 		return model.Supervisor{}, 0
+	}
+	for _, n := range w.Notes {
+		r.remarks = append(r.remarks, "manifest: "+n)
+	}
+	if workers.written() && workers.value != w.Replicas {
+		r.remarks = append(r.remarks, fmt.Sprintf("manifest: its number of workers, %d, gives way to fleet.workers %d", w.Replicas, workers.value))
+		w.Replicas = workers.value
 	}
 	s := w.Supervision()
 	r.leavesTime(k.Manifest.place, s, "raise "+w.GraceName())

@@ -118,11 +118,10 @@ func (r *reader) composeDeploy(w *Workload, service *yaml.Node) {
 		return
 	}
 	w.Strategy.Type = RollingUpdate
-	at := r.count(update, "parallelism", 1)
-	if at == 0 {
-		at = w.Replicas // all at once
+	n := IntOrPercent{Value: r.count(update, "parallelism", 1)}
+	if n.Value == 0 {
+		n = IntOrPercent{Value: 100, Percent: true} // all at once
 	}
-	n := IntOrPercent{Value: min(at, w.Replicas)}
 	if r.choice(update, "order", "stop-first", "stop-first", "start-first") == "start-first" {
 		w.Strategy.MaxSurge = n
 	} else {

@@ -168,8 +168,8 @@ func (w *Workload) ecs(containers []ecsContainer, rollout *ecsRollout) {
 	w.close()
 }
 
-// ecsReplace turns the percentages of healthy tasks into numbers of tasks. ECS rounds the
-// maximum down and the minimum up.
+// ecsReplace turns the percentages of healthy tasks into those of a rollout. ECS rounds the
+// maximum down and the minimum up, and so both of these down.
 func (w *Workload) ecsReplace(r *ecsRollout) {
 	if r == nil {
 		r = ecsDefaults("")
@@ -179,11 +179,10 @@ func (w *Workload) ecsReplace(r *ecsRollout) {
 		w.note("a daemon runs once per container instance; %d assumed", r.tasks)
 	}
 	w.Replicas = r.tasks
-	healthy := (r.minimum*r.tasks + 99) / 100
 	w.Strategy = Strategy{Type: RollingUpdate,
-		MaxSurge:       IntOrPercent{Value: max(r.maximum*r.tasks/100-r.tasks, 0)},
-		MaxUnavailable: IntOrPercent{Value: max(r.tasks-healthy, 0)}}
-	if w.Strategy.MaxSurge.Value == 0 && w.Strategy.MaxUnavailable.Value == 0 && r.tasks > 0 {
+		MaxSurge:       IntOrPercent{Value: max(r.maximum-100, 0), Percent: true},
+		MaxUnavailable: IntOrPercent{Value: max(100-r.minimum, 0), Percent: true}}
+	if w.Surge() == 0 && w.Strategy.MaxUnavailable.RoundDown(r.tasks) == 0 && r.tasks > 0 {
 		w.note("minimumHealthyPercent %d and maximumPercent %d let no task be replaced; one at a time assumed", r.minimum, r.maximum)
 	}
 }

@@ -163,11 +163,11 @@ func (w *Workload) nomad(n nomadSettings) {
 	case "batch":
 		w.note("a batch job is not updated in place of its running tasks by Nomad; one at a time is assumed")
 	}
-	at := n.parallel
-	if at == 0 {
-		at = w.Replicas
+	at := IntOrPercent{Value: n.parallel}
+	if at.Value == 0 {
+		at = IntOrPercent{Value: 100, Percent: true}
 	}
-	w.Strategy = Strategy{Type: RollingUpdate, MaxUnavailable: IntOrPercent{Value: min(at, max(w.Replicas, 1))}}
+	w.Strategy = Strategy{Type: RollingUpdate, MaxUnavailable: at}
 	w.MinReadySeconds = int(n.healthy / time.Second)
 	w.close()
 }

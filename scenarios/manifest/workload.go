@@ -108,12 +108,16 @@ func (w *Workload) Matches(selector string) bool {
 }
 
 // Surge is the number of pods a rollout may add above Replicas. Deployments and DaemonSets
-// round a percentage up; nothing else surges.
+// round a percentage up, ECS down. No more are added than there are to replace.
 func (w *Workload) Surge() int {
 	if w.Strategy.Type != RollingUpdate {
 		return 0
 	}
-	return w.Strategy.MaxSurge.RoundUp(w.Replicas)
+	n := w.Strategy.MaxSurge.RoundUp(w.Replicas)
+	if w.stopTimeouts() {
+		n = w.Strategy.MaxSurge.RoundDown(w.Replicas)
+	}
+	return min(n, w.Replicas)
 }
 
 // Unavailable is the number of pods a rollout may take away at once, never more than Replicas.
