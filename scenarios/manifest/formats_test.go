@@ -177,6 +177,7 @@ func TestNotesOfOtherFormatsTellWhatWillSurprise(t *testing.T) {
 		"Fargate's limit":            {"t.json", `{"requiresCompatibilities": ["FARGATE"], "containerDefinitions": [{"name": "w", "stopTimeout": 300}]}`, "stopTimeout 5m0s is above the limit of Fargate, 2m0s, which is simulated"},
 		"an unknown length":          {"w.service", "[Service]\nExecStop=/bin/stop it\n", "ExecStop on line 2 runs before the stop signal, for an unknown time; 0s assumed"},
 		"a sleep and more":           {"w.service", "[Service]\nExecStop=/bin/sh -c 'sleep 10; kill $MAINPID'\n", "ExecStop on line 2 sleeps 10s and does more; 10s assumed, at least"},
+		"a container's own grace":    {"w.service", "[Service]\nExecStart=/usr/bin/docker run --rm x\nExecStop=/usr/bin/docker stop -t 60 x\n", "ExecStart is docker: what runs in its container may be stopped by docker stop, with a grace of its own; that of systemd is simulated"},
 		"another last signal":        {"w.service", "[Service]\nFinalKillSignal=SIGQUIT\n", "FinalKillSignal on line 2 is SIGQUIT; SIGKILL is simulated, and a process that catches SIGQUIT lives on"},
 		"another way to time out":    {"w.service", "[Service]\nTimeoutStopFailureMode=abort\n", "TimeoutStopFailureMode on line 2 is abort, which is not simulated"},
 		"another section's grace":    {"w.service", "[Unit]\nTimeoutStopSec=5\n[Service]\n", "TimeoutStopSec on line 2 stands in [Unit] and is ignored; write it in [Service]"},

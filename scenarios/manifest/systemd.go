@@ -3,6 +3,7 @@ package manifest
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -213,6 +214,9 @@ func (u *unit) finish() {
 			w.note("ExecStop on line %d sleeps %s and does more; %s assumed, at least", at.line, d, d)
 		}
 		w.Lines["ExecStop"] = at.line
+	}
+	if program := u.process.Program(); slices.Contains([]string{"docker", "podman", "nerdctl"}, program) {
+		w.note("ExecStart is %s: what runs in its container may be stopped by %s stop, with a grace of its own; that of systemd is simulated", program, program)
 	}
 	switch u.killMode {
 	case "control-group":
