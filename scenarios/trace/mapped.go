@@ -74,8 +74,15 @@ type badCell struct {
 	problem, remedy string
 }
 
-// goZero is how programs in Go, gh among them, write that there is no time.
-const goZero = "0001-01-01T00:00:00Z"
+// noTime recognises a cell without a time: an empty one, what databases, Python, R and sacct write in
+// its place, and the zero of Go, which gh writes.
+func noTime(cell []byte) bool {
+	switch string(cell) {
+	case "", `\N`, "NULL", "null", "None", "NaT", "NA", "N/A", "Unknown", "0001-01-01T00:00:00Z":
+		return true
+	}
+	return false
+}
 
 // job makes a row of the cells by their roles; those of roles that the form does not have
 // are not looked at. An empty cell leaves the row out, and so does a job that never ran.
@@ -84,7 +91,7 @@ func (e *evaluator) job(cells *[roles][]byte, line int) (r row, skip string, bad
 		return row{}, "conclusion skipped", nil
 	}
 	for _, at := range []role{roleArrival, roleDuration, roleEnd} {
-		if e.has(at) && (len(cells[at]) == 0 || string(cells[at]) == goZero) {
+		if e.has(at) && noTime(cells[at]) {
 			return row{}, "no " + roleNames[at], nil
 		}
 	}
@@ -107,7 +114,7 @@ func (e *evaluator) job(cells *[roles][]byte, line int) (r row, skip string, bad
 		case !e.has(roleArrival):
 			arrival = end - duration
 		case end < arrival && len(cells[roleConclusion]) > 0:
-			return row{}, "ended before it started", nil // GitHub cancelled it while it waited.
+			return row{}, "an end before its start", nil // GitHub cancelled it while it waited.
 		case end < arrival:
 			return row{}, "", &badCell{roleEnd, fmt.Sprintf("end %s is before arrival %s", quote(cells[roleEnd]), quote(cells[roleArrival])),
 				"correct the row, or leave it out"}

@@ -49,6 +49,7 @@ func TestColumnsOfOtherNamesAreRead(t *testing.T) {
 		"zones of Git and Ruby":     {"arrival=a,duration=b,kind=c", "a,b,c\n2024-11-15 17:57:50 +0100,2,mail\n2024-11-15 16:59:20 UTC,3,zip\n", two(2, 3)},
 		"zones of Go and of mail":   {"arrival=a,duration=b,kind=c", "a,b,c\n2024-11-15 16:57:50 +0000 UTC,2,mail\n2024-11-15 16:59:20 GMT,3,zip\n", two(2, 3)},
 		"rows without a time":       {"arrival=a,end=b,kind=c", "a,b,c\n,9,x\n0,2,mail\n7,,x\n90,93,zip\n", two(3, 5)},
+		"rows that say so":          {"arrival=a,end=b,kind=c", "a,b,c\n\\N,9,x\n0,2,mail\n7,NULL,x\n90,93,zip\nUnknown,None,x\n3,NaT,x\n4,N/A,x\n5,null,x\n6,NA,x\n", two(3, 5)},
 		"a map of our own names":    {"arrival=arrival,duration=duration,kind=kind", "arrival,duration,kind\n90,3,zip\n0,2,mail\n", two(3, 2)},
 		"a column with a colon":     {"arrival=t:x:s,duration=d,kind=k:y", "t:x,d,k:y\n0,2,mail\n90,3,zip\n", two(2, 3)},
 		"JSON of our own names":     {"", `[{"arrival": 0, "duration": "2s", "kind": "mail"}, {"duration": 3, "arrival": 90, "kind": "zip"}]`, two(1, 1)},
@@ -141,6 +142,14 @@ func TestBadMappedInputIsPlacedAndExplained(t *testing.T) {
 }
 
 // What an error quotes is what stands at the place that it names.
+func TestAJobThatEndedBeforeItStartedIsCounted(t *testing.T) {
+	r, err := NewReader("a", strings.NewReader(`{"jobs": [{"name": "a", "conclusion": "cancelled", "started_at": "2020-06-05T14:10:00Z", "completed_at": "2020-06-05T14:09:58Z"}, {"name": "b", "conclusion": "success", "started_at": "2020-06-05T14:10:00Z", "completed_at": "2020-06-05T14:10:02Z"}]}`))
+	require.NoError(t, err)
+	_, err = drain(r)
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int{"an end before its start": 1}, r.tally.skipped)
+}
+
 func TestANumberInAColumnThatSaysAUnitNeedsIt(t *testing.T) {
 	for mapping, c := range map[string]struct{ text, says string }{
 		"arrival=at,duration=exec_ms":       {"at,exec_ms\n0,1500\n", `a:2:3: duration "1500" is a number without a unit, which would be seconds, and the name exec_ms says ms; write duration=exec_ms:ms in the map, or duration=exec_ms:s if these are seconds`},
