@@ -133,7 +133,7 @@ func ReadFile(path string) ([]byte, error) {
 	defer f.Close()
 	if dropIn := firstDropIn(path); dropIn != "" {
 		return nil, refuse("is changed by "+dropIn+", and drop-ins are not followed",
-			fmt.Sprintf("put them into one file: cat %s %s.d/*.conf > whole.service", path, path))
+			fmt.Sprintf("put them into one file: cat %s %s/*.conf > whole.service", path, filepath.Dir(dropIn)))
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
 	if err != nil {
@@ -147,10 +147,16 @@ func firstDropIn(path string) string {
 	if filepath.Ext(path) != ".service" {
 		return ""
 	}
-	entries, _ := os.ReadDir(path + ".d") // There rarely is such a folder.
-	for _, entry := range entries {
-		if filepath.Ext(entry.Name()) == ".conf" {
-			return filepath.Join(path+".d", entry.Name())
+	folders := []string{path + ".d"}
+	if template, _, instance := strings.Cut(filepath.Base(path), "@"); instance {
+		folders = append(folders, filepath.Join(filepath.Dir(path), template+"@.service.d")) // Those of all instances.
+	}
+	for _, folder := range folders {
+		entries, _ := os.ReadDir(folder) // There rarely is such a folder.
+		for _, entry := range entries {
+			if filepath.Ext(entry.Name()) == ".conf" {
+				return filepath.Join(folder, entry.Name())
+			}
 		}
 	}
 	return ""

@@ -175,6 +175,18 @@ func TestDropInsOfAUnitAreNotPassedOver(t *testing.T) {
 	assert.Equal(t, 10*time.Minute, whole.Grace, "what the remedy makes says the same")
 }
 
+// "foo@.service.d" holds for every foo@NAME.service (systemd.unit(5)).
+func TestDropInsOfATemplateHoldForItsInstances(t *testing.T) {
+	folder := t.TempDir()
+	unit := filepath.Join(folder, "w@1.service")
+	dropIn := filepath.Join(folder, "w@.service.d", "stop.conf")
+	require.NoError(t, os.WriteFile(unit, []byte("[Service]\nExecStart=/w\n"), 0o600))
+	require.NoError(t, os.Mkdir(filepath.Dir(dropIn), 0o700))
+	require.NoError(t, os.WriteFile(dropIn, []byte("[Service]\nTimeoutStopSec=10min\n"), 0o600))
+	_, err := Load(unit, "")
+	assert.EqualError(t, err, unit+": is changed by "+dropIn+", and drop-ins are not followed; put them into one file: cat "+unit+" "+filepath.Dir(dropIn)+"/*.conf > whole.service")
+}
+
 func TestASignalThatDoesNotExistIsRefused(t *testing.T) {
 	for _, signal := range []string{"BOGUS", "9x", "SIGSIGTERM", "RTMIN+x", "77"} {
 		_, _, message := refusal(t, "services: {w: {image: x, stop_signal: "+signal+"}}\n", "")
