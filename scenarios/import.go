@@ -1,6 +1,7 @@
 package scenarios
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -8,12 +9,15 @@ import (
 )
 
 // ProfileTrace reads a whole job trace and says what is in it. The map may be zero. Every
-// error is an [*Error].
-func ProfileTrace(path string, columns trace.Map) (trace.Profile, error) {
+// error is an [*Error], but for that of ctx when it is done before the trace is read.
+func ProfileTrace(ctx context.Context, path string, columns trace.Map) (trace.Profile, error) {
 	if problem, remedy := unreadable(path); problem != "" {
 		return trace.Profile{}, &Error{File: path, Problem: problem, Remedy: remedy}
 	}
-	p, err := columns.Profile(path)
+	p, err := columns.Profile(ctx, path)
+	if stopped := ctx.Err(); stopped != nil && errors.Is(err, stopped) {
+		return trace.Profile{}, stopped
+	}
 	if err != nil {
 		return trace.Profile{}, foreign(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -70,7 +71,10 @@ func (a *app) advise(cmd *cobra.Command, v *advising) error {
 	case v.lease < time.Second:
 		return misuse("--lease %s is too short to be renewed; write at least --lease 1s", v.lease)
 	}
-	r, err := v.question()
+	r, err := v.question(cmd.Context())
+	if isStop(err) {
+		return &stoppedError{"stopped while the trace was read; nothing to print"}
+	}
 	if err != nil {
 		return err
 	}
@@ -94,12 +98,12 @@ func (a *app) advise(cmd *cobra.Command, v *advising) error {
 const mostJobs = 8_000_000
 
 // question reads the input, and says what had to be assumed.
-func (v *advising) question() (*adviceReport, error) {
+func (v *advising) question(ctx context.Context) (*adviceReport, error) {
 	s, err := v.fromFiles()
 	if err != nil {
 		return nil, err
 	}
-	profile, err := scenarios.ProfileTrace(v.jobs, v.columns)
+	profile, err := scenarios.ProfileTrace(ctx, v.jobs, v.columns)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -73,8 +74,12 @@ func (a *app) importTrace(cmd *cobra.Command, path string, in *importing) error 
 	if err := checkTraceOut(path, in.out); err != nil {
 		return err
 	}
-	profile, err := scenarios.ProfileTrace(path, in.columns)
-	if err != nil {
+	ctx := cmd.Context()
+	profile, err := scenarios.ProfileTrace(ctx, path, in.columns)
+	switch {
+	case ctx.Err() != nil:
+		return &stoppedError{"stopped while the trace was read; nothing is written"}
+	case err != nil:
 		return err
 	}
 	var summary bytes.Buffer
@@ -83,13 +88,17 @@ func (a *app) importTrace(cmd *cobra.Command, path string, in *importing) error 
 	}
 	switch {
 	case in.out != "":
-		err = saveTrace(path, in, &profile)
+		err = saveTrace(ctx, path, in, &profile)
 	case !in.summary:
-		if err = scenarios.WriteTrace(a.stdout, path, in.columns); err != nil && !errors.As(err, new(*scenarios.Error)) {
+		if err = scenarios.WriteTrace(untilStopped{ctx, a.stdout}, path, in.columns); err != nil && !errors.As(err, new(*scenarios.Error)) {
 			err = fmt.Errorf("the trace cannot be written to stdout: %w", err)
 		}
 	}
 	switch {
+	case err != nil && ctx.Err() != nil && in.out != "":
+		return &stoppedError{fmt.Sprintf("stopped while the trace was written; %s is as it was", in.out)}
+	case err != nil && ctx.Err() != nil:
+		return &stoppedError{"stopped while the trace was written; what stdout has is a part of it"}
 	case err != nil:
 		return err
 	case in.summary:
@@ -126,11 +135,11 @@ func checkTraceOut(path, out string) error {
 }
 
 // saveTrace writes the trace and its figure. All files appear whole or none does.
-func saveTrace(path string, in *importing, p *trace.Profile) error {
+func saveTrace(ctx context.Context, path string, in *importing, p *trace.Profile) error {
 	var bad *scenarios.Error
 	figure := profileFigure(path, p, in.repeat(path))
 	files := map[string]write{filepath.Base(in.out): func(w io.Writer) error {
-		err := scenarios.WriteTrace(w, path, in.columns)
+		err := scenarios.WriteTrace(untilStopped{ctx, w}, path, in.columns)
 		errors.As(err, &bad)
 		return err
 	}}
@@ -151,4 +160,17 @@ func (in *importing) repeat(path string) string {
 		command += " --map " + quote(columns)
 	}
 	return command + " --out " + quote(in.out)
+}
+
+// untilStopped refuses to write on once the command is told to stop.
+type untilStopped struct {
+	ctx context.Context
+	to  io.Writer
+}
+
+func (u untilStopped) Write(b []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.to.Write(b)
 }

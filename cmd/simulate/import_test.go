@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"math"
 	"os"
@@ -46,6 +48,42 @@ func TestImportIntoAFileIsAllOrNothing(t *testing.T) {
 	assert.Equal(t, string(text), string(after), "a bad row in the middle leaves the file alone")
 	assert.Equal(t, []string{"jobs.csv", "jobs.png", "jobs.svg"}, names(t, filepath.Dir(out)))
 }
+
+// A trace can be long: who is tired of waiting is obeyed, and finds nothing half written.
+func TestAStoppedImportLeavesNothingBehind(t *testing.T) {
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	out := filepath.Join(t.TempDir(), "jobs.csv")
+	for _, args := range [][]string{{"import", jobList}, {"import", jobList, "--summary"}, {"import", jobList, "--out", out}} {
+		r := invoke(stopped, args...)
+		assert.Equal(t, result{exitFinding, "", "simulate: stopped while the trace was read; nothing is written\n"}, r, "%v", args)
+	}
+	assert.Empty(t, names(t, filepath.Dir(out)))
+	r := invoke(stopped, "advise", "--jobs", jobList, "--manifest", "testdata/worker.yaml", "--select", "render")
+	assert.Equal(t, exitFinding, r.status)
+	assert.Contains(t, r.stderr, "stopped while the trace was read")
+
+	whileWriting, stop := context.WithCancel(t.Context())
+	var stderr bytes.Buffer
+	status := run(whileWriting, []string{"import", longTrace(t)}, writerFunc(func(b []byte) (int, error) {
+		stop()
+		return len(b), nil
+	}), &stderr)
+	assert.Equal(t, exitFinding, status)
+	assert.Equal(t, "simulate: stopped while the trace was written; what stdout has is a part of it\n", stderr.String())
+}
+
+// longTrace is more than is written in one piece.
+func longTrace(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "long.csv")
+	text := "arrival,duration,kind\n" + strings.Repeat("1,2,mail\n", 5000)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	return path
+}
+
+type writerFunc func([]byte) (int, error)
+
+func (f writerFunc) Write(b []byte) (int, error) { return f(b) }
 
 func TestImportDrawsTheTraceBesideItsFile(t *testing.T) {
 	dir := t.TempDir()
@@ -134,7 +172,7 @@ func TestImportSummaryAsJSON(t *testing.T) {
 	assert.Equal(t, 58, doc.Jobs)
 	assert.Equal(t, map[string]int{"conclusion skipped": 1, "no end": 1}, doc.Skipped)
 	assert.Equal(t, 58, doc.Kinds["lint"]+doc.Kinds["test"]+doc.Kinds["build, push"])
-	p, err := trace.Map{}.Profile(jobList)
+	p, err := trace.Map{}.Profile(t.Context(), jobList)
 	require.NoError(t, err)
 	assert.Equal(t, p.P90.Seconds(), doc.Duration["p90"])
 	assert.Equal(t, p.PerHour, doc.PerHour)

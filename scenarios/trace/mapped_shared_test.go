@@ -47,7 +47,7 @@ func TestSharedTracesAgreeWithTheirTableOfQuantiles(t *testing.T) {
 				m, err = ParseMap(c.mapping)
 				require.NoError(t, err)
 			}
-			p, err := m.Profile(filepath.Join(data, c.file))
+			p, err := m.Profile(t.Context(), filepath.Join(data, c.file))
 			require.NoError(t, err)
 			assert.Equal(t, c.rows, p.Jobs)
 			assert.Equal(t, c.skipped, p.Skipped)

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"math/bits"
 	"slices"
 	"time"
@@ -37,23 +38,23 @@ type Series struct {
 
 // Profile reads the whole trace once, in memory that does not grow with it. The quantiles are
 // nearest rank: exact as long as durations that share their first four digits are equal, and
-// else too large by less than 1/4096.
-func (m Map) Profile(path string) (Profile, error) {
+// else too large by less than 1/4096. It ends early, with the context's error, when ctx is done.
+func (m Map) Profile(ctx context.Context, path string) (Profile, error) {
 	r, err := m.Open(path)
 	if err != nil {
 		return Profile{}, err
 	}
 	defer r.Close() // Only read from: closing it cannot lose anything.
-	return profile(r)
+	return profile(ctx, r)
 }
 
-func profile(r *Reader) (Profile, error) {
+func profile(ctx context.Context, r *Reader) (Profile, error) {
 	var p Profile
 	var arrivals series
 	var minute Minute
 	durations := quantiles{}
 	bars := make([]int, len(edges)+1)
-	s, err := summarize(r, func(j Job) {
+	s, err := summarize(ctx, r, func(j Job) {
 		durations.add(j.Duration)
 		bars[barOf(j.Duration)]++
 		arrivals.add(j.Arrival)

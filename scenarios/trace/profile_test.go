@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ import (
 func profileOf(t require.TestingT, text string) Profile {
 	r, err := NewReader("a.csv", strings.NewReader(text))
 	require.NoError(t, err)
-	p, err := profile(r)
+	p, err := profile(context.Background(), r)
 	require.NoError(t, err)
 	return p
 }

@@ -2,6 +2,7 @@ package trace
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"math/bits"
@@ -45,11 +46,11 @@ func (m Map) Summarize(path string) (Summary, error) {
 		return Summary{}, err
 	}
 	defer r.Close() // Only read from: closing it cannot lose anything.
-	return summarize(r, func(Job) {})
+	return summarize(context.Background(), r, func(Job) {})
 }
 
 // summarize shows every job to look.
-func summarize(r *Reader, look func(Job)) (Summary, error) {
+func summarize(ctx context.Context, r *Reader, look func(Job)) (Summary, error) {
 	var s Summary
 	var sum total
 	kinds, instant := map[string]int{}, 0
@@ -59,6 +60,9 @@ func summarize(r *Reader, look func(Job)) (Summary, error) {
 			break
 		}
 		if err != nil {
+			return Summary{}, err
+		}
+		if err := ctx.Err(); err != nil {
 			return Summary{}, err
 		}
 		look(job)

@@ -50,7 +50,7 @@ func TestSummaryOfOurOwnTraces(t *testing.T) {
 func TestSummaryOfOneInstantHasNoRate(t *testing.T) {
 	r, err := NewReader("a.csv", strings.NewReader(head+"3,1,a\n3,2,a\n"))
 	require.NoError(t, err)
-	s, err := summarize(r, func(Job) {})
+	s, err := summarize(t.Context(), r, func(Job) {})
 	require.NoError(t, err)
 	assert.Zero(t, s.Span)
 	assert.Zero(t, s.Busy)

@@ -62,7 +62,7 @@ func (r refusing) Write([]byte) (int, error) { return 0, r.err }
 func TestARealTraceComesBackTheSame(t *testing.T) {
 	data := realdata.Folder(t, "traces")
 	path := filepath.Join(data, "linkerd-ci-2020/jobs.json")
-	want, err := Map{}.Profile(path)
+	want, err := Map{}.Profile(t.Context(), path)
 	require.NoError(t, err)
 	r, err := Open(path)
 	require.NoError(t, err)
@@ -71,7 +71,7 @@ func TestARealTraceComesBackTheSame(t *testing.T) {
 	require.NoError(t, WriteCSV(&out, r))
 	again, err := NewReader("b.csv", strings.NewReader(out.String()))
 	require.NoError(t, err)
-	got, err := profile(again)
+	got, err := profile(t.Context(), again)
 	require.NoError(t, err)
 	want.Skipped, want.SkipReasons, want.Warnings, got.Warnings = 0, nil, nil, nil
 	assert.Equal(t, want, got)
