@@ -6,8 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"go/format"
-	"io/fs"
-	"os"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -72,6 +71,10 @@ func (a *app) hunt(cmd *cobra.Command, h *hunting) error {
 	if cmd.Flags().Changed("for") && cmd.Flags().Changed("seeds") {
 		return misuse("--seeds says how many scenarios and --for how long; give one of them")
 	}
+	// A finding may take hours: that it cannot be kept is better known before.
+	if err := checkFolder("--findings", h.dir); err != nil {
+		return err
+	}
 	past, err := a.pastFindings(cmd.Context(), h.dir)
 	if err != nil {
 		return err
@@ -98,10 +101,9 @@ func (a *app) hunt(cmd *cobra.Command, h *hunting) error {
 	}
 	took := time.Since(start)
 	out := &huntResult{result: res, past: past, took: took}
+	var unkept error
 	if res.Found != nil {
-		if out.file, err = keepFinding(h.dir, res.Found); err != nil {
-			return err
-		}
+		out.file, unkept = keepFinding(h.dir, res.Found)
 	}
 	var b bytes.Buffer
 	if h.format == asJSON {
@@ -115,6 +117,8 @@ func (a *app) hunt(cmd *cobra.Command, h *hunting) error {
 	switch {
 	case err != nil:
 		return err
+	case unkept != nil:
+		return &findingError{fmt.Sprintf("%s is broken, and the finding is not kept: %v; %s finds it again", res.Found.Scenario.Finding.Invariant, unkept, h.again(res.Found))}
 	case res.Found != nil:
 		return &findingError{fmt.Sprintf("%s is broken; simulate explain %s says what it hangs on", res.Found.Scenario.Finding.Invariant, quote(out.file))}
 	case cmd.Context().Err() != nil:
@@ -123,12 +127,21 @@ func (a *app) hunt(cmd *cobra.Command, h *hunting) error {
 	return nil
 }
 
+// again is the command that finds the same once more.
+func (h *hunting) again(f *hunt.Found) string {
+	command := fmt.Sprintf("simulate hunt --seed %d --seeds 1", f.Seed)
+	if h.mutant != "" {
+		command += " --mutant " + h.mutant
+	}
+	return command
+}
+
 // huntResult is what a hunt has to say.
 type huntResult struct {
 	result *hunt.Result
 	past   int
 	took   time.Duration
-	file   string
+	file   string // empty when it could not be written
 }
 
 func (h *huntResult) write(b *bytes.Buffer) {
@@ -144,6 +157,9 @@ func (h *huntResult) write(b *bytes.Buffer) {
 	fmt.Fprintf(b, "seed %d breaks %s, after %s (%s seeds/s); made small in %s\n\n", f.Seed, f.Scenario.Finding.Invariant, plural(int(h.result.Seeds), "seed"), commas(rate), plural(f.Runs, "run"))
 	writeStory(b, f)
 	fmt.Fprintf(b, "\n%s\n", f.Scenario.About)
+	if h.file == "" {
+		return
+	}
 	fmt.Fprintf(b, "Replay it with\n  simulate replay %s\n", quote(h.file))
 	fmt.Fprintf(b, "A Go test that fails as long as it is broken\n  %s\n", testFile(h.file))
 }
@@ -263,25 +279,19 @@ func keepFinding(dir string, f *hunt.Found) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return "", misuse("--findings %s: cannot be made: %v", dir, pathReason(err))
-	}
 	file := filepath.Join(dir, name+".yaml")
-	for path, data := range map[string][]byte{file: text, testFile(file): test} {
-		if err := os.WriteFile(path, data, 0o644); err != nil {
-			return "", misuse("--findings %s: %s cannot be written: %v", dir, path, pathReason(err))
-		}
+	files := map[string]write{filepath.Base(file): bytesOf(text), filepath.Base(testFile(file)): bytesOf(test)}
+	if err := saveAllIn("--findings", dir, files); err != nil {
+		return "", err
 	}
 	return file, nil
 }
 
-// pathReason is what is wrong with a path, without naming it once more.
-func pathReason(err error) error {
-	var p *fs.PathError
-	if errors.As(err, &p) {
-		return p.Err
+func bytesOf(text []byte) write {
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
 	}
-	return err
 }
 
 func testFile(file string) string {

@@ -148,6 +148,29 @@ func TestAMutantThatSurvivesFailsTheSelftest(t *testing.T) {
 	assert.Contains(t, stdout.String(), "1 of 2 mutants caught")
 }
 
+// A folder that takes no file is refused before a long hunt; one that is spoilt meanwhile costs
+// the files, not the finding.
+func TestAFindingThatCannotBeKeptIsToldAllTheSame(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	rewrite(t, file, "")
+	r := invoke(t.Context(), "hunt", "--seeds", "1", "--findings", file)
+	assert.Equal(t, exitMisuse, r.status)
+	assert.Empty(t, r.stdout)
+	assert.Contains(t, r.stderr, "--findings "+file+": "+file+" is not a folder; name a folder to write into")
+
+	kept, story := found(t, "settle-unfenced")
+	dir := t.TempDir()
+	require.NoError(t, os.Mkdir(filepath.Join(dir, filepath.Base(testFile(kept))), 0o755))
+	r = invoke(t.Context(), "hunt", "--mutant", "settle-unfenced", "--seeds", "3000", "--findings", dir)
+	assert.Equal(t, exitFinding, r.status)
+	_, told, _ := strings.Cut(r.stdout, "\n") // the first line has the rate
+	assert.NotEmpty(t, told)
+	assert.Contains(t, story, told)
+	assert.NotContains(t, told, "simulate replay")
+	assert.Contains(t, r.stderr, "no-stale-effect is broken, and the finding is not kept: --findings "+dir+" cannot be written to")
+	assert.Regexp(t, `simulate hunt --seed \d+ --seeds 1 --mutant settle-unfenced finds it again`, r.stderr)
+}
+
 func TestHuntsThatCannotBe(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain.yaml")

@@ -55,13 +55,16 @@ func checkOut(dir, base string) error {
 }
 
 // checkFiles is checkOut for files of any name.
-func checkFiles(dir string, names ...string) error {
+func checkFiles(dir string, names ...string) error { return checkFolder("--out", dir, names...) }
+
+// checkFolder is checkFiles for the folder that another flag names.
+func checkFolder(flag, dir string, names ...string) error {
 	if dir == "" {
 		return nil
 	}
 	for _, name := range names {
 		if what := notAFile(filepath.Join(dir, name)); what != "" {
-			return misuse("--out %s: %s in it is %s, where a file is to be written; move it or name another folder", dir, name, what)
+			return misuse("%s %s: %s in it is %s, where a file is to be written; move it or name another folder", flag, dir, name, what)
 		}
 	}
 	// The folder may not exist yet; then its nearest ancestor that does must take it.
@@ -73,16 +76,16 @@ func checkFiles(dir string, names ...string) error {
 			continue
 		}
 		if err != nil {
-			return outError(dir, err)
+			return folderError(flag, dir, err)
 		}
 		if !info.IsDir() {
-			return misuse("--out %s: %s is not a folder; name a folder to write into", dir, at)
+			return misuse("%s %s: %s is not a folder; name a folder to write into", flag, dir, at)
 		}
 		break
 	}
 	probe, err := os.MkdirTemp(at, ".simulate-*")
 	if err != nil {
-		return outError(dir, err)
+		return folderError(flag, dir, err)
 	}
 	return os.Remove(probe)
 }
@@ -102,19 +105,24 @@ func notAFile(path string) string {
 	return "a device, a pipe or a socket"
 }
 
-func outError(dir string, err error) error {
+func outError(dir string, err error) error { return folderError("--out", dir, err) }
+
+func folderError(flag, dir string, err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		err = path.Err
 	}
-	return misuse("--out %s cannot be written to: %v; name a folder you may write into", dir, err)
+	return misuse("%s %s cannot be written to: %v; name a folder you may write into", flag, dir, err)
 }
 
 // saveAll writes files into dir. Each appears whole under its name or not at all, and none
 // appears before all could be written.
-func saveAll(dir string, files map[string]write) (err error) {
+func saveAll(dir string, files map[string]write) error { return saveAllIn("--out", dir, files) }
+
+// saveAllIn is saveAll for the folder that another flag names.
+func saveAllIn(flag, dir string, files map[string]write) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return outError(dir, err)
+		return folderError(flag, dir, err)
 	}
 	ready := make(map[string]string) // final names by temporary ones
 	defer func() {
@@ -125,13 +133,13 @@ func saveAll(dir string, files map[string]write) (err error) {
 	for name, w := range files {
 		temporary, err := saveOne(dir, name, w)
 		if err != nil {
-			return outError(dir, err)
+			return folderError(flag, dir, err)
 		}
 		ready[temporary] = filepath.Join(dir, name)
 	}
 	for temporary, final := range ready {
 		if err := os.Rename(temporary, final); err != nil {
-			return outError(dir, err)
+			return folderError(flag, dir, err)
 		}
 	}
 	return nil
