@@ -26,7 +26,8 @@ type journal struct {
 	unlock func()   // nil once it was called
 	file   *os.File // nil until there is something to write
 	rows   map[rowKey]*meter.Row
-	size   int64 // up to the end of the last whole line
+	asked  map[string]bool // fingerprints of what this command runs
+	size   int64           // up to the end of the last whole line
 }
 
 type rowKey struct {
@@ -71,7 +72,10 @@ func openJournal(dir, name string) (*journal, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, outError(dir, err)
 	}
-	j := &journal{path: filepath.Join(dir, name), rows: make(map[rowKey]*meter.Row)}
+	if what := notAFile(filepath.Join(dir, name)); what != "" {
+		return nil, misuse("--out %s: %s in it is %s, where rows are to be kept; move it or name another folder", dir, name, what)
+	}
+	j := &journal{path: filepath.Join(dir, name), rows: make(map[rowKey]*meter.Row), asked: make(map[string]bool)}
 	var err error
 	j.unlock, err = lock(j.path + ".lock")
 	if errors.Is(err, errLocked) {
@@ -147,7 +151,7 @@ func strictly(text []byte, to any) error {
 
 // attach makes a plan take rows from the journal and leave rows in it.
 func (j *journal) attach(plan *lab.Plan) error {
-	fingerprints, err := fingerprintsOf(plan.Scenario, plan.Policies)
+	fingerprints, err := j.fingerprints(plan.Scenario, plan.Policies)
 	if err != nil {
 		return err
 	}
@@ -163,7 +167,7 @@ func (j *journal) attachSweep(plan *lab.SweepPlan) error {
 	fingerprints := make([]map[string]string, len(plan.Points)) // by point
 	for i, sc := range plan.Points {
 		var err error
-		if fingerprints[i], err = fingerprintsOf(sc, plan.Policies); err != nil {
+		if fingerprints[i], err = j.fingerprints(sc, plan.Policies); err != nil {
 			return err
 		}
 	}
@@ -176,8 +180,8 @@ func (j *journal) attachSweep(plan *lab.SweepPlan) error {
 	return nil
 }
 
-// fingerprintsOf returns the fingerprints of a scenario by policy.
-func fingerprintsOf(sc *model.Scenario, policies []string) (map[string]string, error) {
+// fingerprints returns those of a scenario by policy, and remembers that their rows are asked for.
+func (j *journal) fingerprints(sc *model.Scenario, policies []string) (map[string]string, error) {
 	all := make(map[string]string)
 	for _, policy := range policies {
 		f, err := lab.Fingerprint(sc, policy)
@@ -185,6 +189,7 @@ func fingerprintsOf(sc *model.Scenario, policies []string) (map[string]string, e
 			return nil, err
 		}
 		all[policy] = f
+		j.asked[f] = true
 	}
 	return all, nil
 }
@@ -212,11 +217,12 @@ func (j *journal) keep(key rowKey, row *meter.Row) error {
 	if err := enc.Encode(l); err != nil {
 		return err
 	}
-	n, err := j.file.Write(b.Bytes())
-	j.size += int64(n)
-	if err != nil {
-		return outError(filepath.Dir(j.path), err)
+	if _, err := j.file.Write(b.Bytes()); err != nil {
+		// A part of a line may be there. Nothing may follow it: the whole file would be refused.
+		j.endWriting()
+		return misuse("%v%s", outError(filepath.Dir(j.path), err), j.advice())
 	}
+	j.size += int64(b.Len())
 	j.rows[key] = row
 	return nil
 }
@@ -253,10 +259,17 @@ func (j *journal) endWriting() {
 	}
 }
 
-// finished removes the rows once the results are written. Nothing may have been kept.
+// finished removes the rows once the results are written. Nothing may have been kept. Rows that
+// somebody else has left, who was stopped and will come back for them, stay with all others.
 func (j *journal) finished() error {
 	if j.path == "" {
 		return nil // without --out
+	}
+	for key := range j.rows {
+		if !j.asked[key.fingerprint] {
+			j.close()
+			return nil
+		}
 	}
 	j.endWriting()           // Windows removes nothing that is open
 	err := os.Remove(j.path) // while it is locked: afterwards it may be another's

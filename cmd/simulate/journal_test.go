@@ -92,6 +92,26 @@ func TestFinishedRowsAreNotComputedAgain(t *testing.T) {
 	r = invoke(t.Context(), "compare", changed, "--seeds", "2", "--quiet", "--out", dir)
 	require.Equal(t, exitFine, r.status)
 	assert.Equal(t, succeed(t, "compare", changed, "--seeds", "2"), r.stdout)
+
+	// They stay for whoever left them.
+	assert.Equal(t, []string{"compare.csv", "compare.json", "compare.txt", "rows.jsonl"}, names(t, dir))
+	assert.True(t, strings.HasPrefix(read(t, file), forged))
+	r = invoke(t.Context(), "compare", scenario, "--seeds", "2", "--out", dir)
+	require.Equal(t, exitFine, r.status)
+	assert.Contains(t, r.stderr, "going on from")
+	assert.NotEqual(t, whole, r.stdout)
+}
+
+// Rows are appended in place. What stands there under their name and is no file is not touched,
+// and a pipe is not waited for.
+func TestRowsAreKeptInAFile(t *testing.T) {
+	dir := t.TempDir()
+	other := filepath.Join(t.TempDir(), "other")
+	rewrite(t, other, "")
+	require.NoError(t, os.Symlink(other, filepath.Join(dir, "rows.jsonl")))
+	r := invoke(t.Context(), "compare", small(t), "--seeds", "1", "--out", dir)
+	assert.Equal(t, result{exitMisuse, "", "simulate: --out " + dir + ": rows.jsonl in it is a link, where rows are to be kept; move it or name another folder\n"}, r)
+	assert.Empty(t, read(t, other))
 }
 
 func TestRowsAreWrittenByOneProcessAtATime(t *testing.T) {
