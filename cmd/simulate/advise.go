@@ -52,7 +52,7 @@ QUIESCE_GRACE drains (hybrid), and any other claims no more and works on until S
 	}
 	v.flags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&v.today, "today", "", "how the workers stop today: a policy or a real queue (default: see above)")
+	f.Var(pathFlag(&v.today, "NAME", "policy or a real queue"), "today", "how the workers stop today: a policy or a real queue (default: see above)")
 	f.Var(spanFlag(&v.lease, 5*time.Minute), "lease", "the lease of a claim today")
 	f.Var(spanFlag(&v.crash, 48*time.Hour), "crash", "mean time between two crashes of a worker; 0s is never")
 	f.Var(seedsFlag(&v.seeds, 8), "seeds", "replications of every trial, at least 2; in each the deploys come at other moments")

@@ -51,7 +51,7 @@ Exit status 0: no error; 1: an error was found; 2: a manifest cannot be read.`,
 	f.Var(spanFlag(&c.options.Undo, lint.DefaultUndo), "undo", "how long the slowest undo takes; what a worker assumes unless a kind declares it")
 	f.Var(spanFlag(&c.options.Gap, 0), "gap", "how long a handler goes at most without looking for its cancellation")
 	f.Var(spanFlag(&c.options.LongestJob, 0), "longest-job", "how long a job takes at most; warns of a grace that it outlasts")
-	f.StringVar(&c.selector, "select", "", "name or kind/name of the only workload to look at")
+	f.Var(pathFlag(&c.selector, "NAME", "workload"), "select", "name or kind/name of the only workload to look at")
 	f.Var(formatFlag(&c.format, asTable, asJSON, asCSV), "format", "how the findings are printed")
 	f.BoolVar(&c.quiet, "quiet", false, "errors and warnings alone, and nothing when there are none")
 	return cmd

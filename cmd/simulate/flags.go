@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,11 +60,11 @@ func seedsFlag(to *int, n int) *value {
 		n, err := strconv.Atoi(s)
 		switch {
 		case err != nil:
-			return fmt.Errorf("is not a whole number of replications; write --seeds 10")
+			return fmt.Errorf("is not a whole number of replications; write for example 10")
 		case n < 1:
-			return fmt.Errorf("is no replication at all; write at least --seeds 1, or --seeds 10 for an interval")
+			return fmt.Errorf("is no replication at all; write at least 1, or 10 for an interval")
 		case n > maxSeeds:
-			return fmt.Errorf("is more replications than can be waited for; write at most --seeds %d", maxSeeds)
+			return fmt.Errorf("is more replications than can be waited for; write at most %d", maxSeeds)
 		}
 		*to = n
 		return nil
@@ -88,6 +89,9 @@ func seedFlag(to *uint64) *value {
 func policyFlag(to *string, name string) *value {
 	*to = name
 	return &value{kind: "P", text: name, set: func(s string) error {
+		if s == "" {
+			return fmt.Errorf("is empty; name a policy, or leave it out")
+		}
 		*to = s
 		return nil
 	}}
@@ -234,8 +238,26 @@ func lengthFlag(to *time.Duration) *value {
 	}}
 }
 
-// pathFlag is a file or a folder. An empty one is no way to say that there is none: it is a
-// variable of a script that is not set.
+// checkRedis refuses what is no address of a Redis, wherever it was said. The address is not
+// repeated: it may hold a password.
+func checkRedis(where, address string) error {
+	if u, err := url.Parse(address); err != nil || u.Scheme != "redis" && u.Scheme != "rediss" && u.Scheme != "unix" {
+		return misuse("%s is not the address of a Redis; write for example redis://localhost:6379", where)
+	}
+	return nil
+}
+
+// withoutPassword is an address as it may be printed and kept.
+func withoutPassword(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "URL"
+	}
+	return u.Redacted()
+}
+
+// pathFlag is a file, a folder, or whatever else is named and looked for later. An empty one is
+// no way to say that there is none: it is a variable of a script that is not set.
 func pathFlag(to *string, kind, what string) *value {
 	return &value{kind: kind, text: *to, set: func(s string) error {
 		if s == "" {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
 	"time"
 
@@ -35,12 +34,13 @@ leases end. For that the guard needs the Redis that the worker uses, and the wor
 				return misuse("guard what? write simulate guard -- ./worker and its arguments")
 			}
 			o := guard.Options{Command: args, Patience: patience, Logger: slog.New(slog.NewTextHandler(a.stderr, nil))}
+			where := "--redis"
 			if server == "" {
-				server = os.Getenv(redisVar)
+				server, where = os.Getenv(redisVar), "$"+redisVar
 			}
 			if server != "" {
-				if u, err := url.Parse(server); err != nil || u.Scheme != "redis" && u.Scheme != "rediss" && u.Scheme != "unix" {
-					return misuse("--redis is not the address of a Redis; write for example redis://localhost:6379")
+				if err := checkRedis(where, server); err != nil {
+					return err
 				}
 				o.Release = releaseOnRedis(server, namespace)
 			}
@@ -52,7 +52,7 @@ leases end. For that the guard needs the Redis that the worker uses, and the wor
 		},
 	}
 	cmd.Flags().SetInterspersed(false) // what follows the command is its own
-	cmd.Flags().StringVar(&server, "redis", "", "`URL` of the worker's Redis; default $"+redisVar+"; without it claims wait for their leases")
+	cmd.Flags().Var(pathFlag(&server, "URL", "Redis"), "redis", "URL of the worker's Redis; default $"+redisVar+"; without it claims wait for their leases")
 	cmd.Flags().StringVar(&namespace, "namespace", "", "the first part of every key; as the worker's")
 	cmd.Flags().Var(spanFlag(&patience, 10*time.Second), "patience", "how long a Redis that does not answer is asked again")
 	return cmd

@@ -23,7 +23,7 @@ func (in *input) flags(cmd *cobra.Command) {
 	f.Var(pathFlag(&in.jobs, "FILE", "file"), "jobs", "a job trace (CSV, JSON, SWF, GitHub Actions, Azure Functions; may be gzipped) instead of a scenario's jobs")
 	f.Var(mapFlag(&in.columns), "map", "columns of the job trace, when they have other names; see simulate import --help")
 	f.Var(pathFlag(&in.manifest, "FILE", "file"), "manifest", "a manifest instead of a scenario's fleet: Kubernetes, Compose, systemd, Nomad, ECS, Fly, Cloud Run, Procfile, supervisord, Render")
-	f.StringVar(&in.selector, "select", "", "kind/name of the workload, when the manifest has several")
+	f.Var(pathFlag(&in.selector, "NAME", "workload"), "select", "kind/name of the workload, when the manifest has several")
 }
 
 // scene is a scenario that is ready to run.

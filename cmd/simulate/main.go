@@ -40,7 +40,11 @@ import (
 
 func main() {
 	fleet.Main(fates) // a worker process of simulate fleet goes no further
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	stops := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // under nohup it is, and stays so
+		stops = append(stops, syscall.SIGHUP) // a terminal that is gone ends what it began, and not halfway
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), stops...)
 	// The first signal stops cleanly. It also gives signals their usual effect back, so that
 	// a second one ends the process at once, whatever it is doing.
 	context.AfterFunc(ctx, stop)

@@ -71,7 +71,7 @@ Without --redis a redis-server of its own is started, and ended afterwards.`,
 func (c *realFleet) processFlags(f *pflag.FlagSet, speed float64) {
 	f.Var(seedFlag(&c.first), "seed", "seed of the first replication; the others follow")
 	f.Var(speedFlag(&c.speed, speed), "speed", "how many seconds of the scenario pass in one second")
-	f.StringVar(&c.redis, "redis", "", "URL of a Redis to run on, such as redis://localhost:6379 (default: one of its own)")
+	f.Var(pathFlag(&c.redis, "URL", "Redis"), "redis", "URL of a Redis to run on, such as redis://localhost:6379 (default: one of its own)")
 }
 
 // speedFlag is how fast the scenario's time runs.
@@ -143,7 +143,7 @@ func (c *realFleet) begin(cmd *cobra.Command, args []string, example string) (*s
 // server returns the Redis to run on: the one that was named, or one of its own, which end ends.
 func (c *realFleet) server(ctx context.Context) (url string, end func(), err error) {
 	if c.redis != "" {
-		return c.redis, func() {}, nil
+		return c.redis, func() {}, checkRedis("--redis", c.redis)
 	}
 	server, err := local.Start(ctx, local.Options{})
 	var missing *local.Missing
@@ -313,7 +313,7 @@ func (c *realFleet) report(s *scene, results *lab.Results, facts *fleetFacts, le
 	r.notes = append(r.notes, facts.notes()...)
 	r.repeat = fmt.Sprintf("simulate fleet %s --policies %s --seeds %d --seed %d --speed %v", strings.Join(s.words, " "), strings.Join(results.Policies, ","), c.seeds, c.first, c.speed)
 	if c.redis != "" {
-		r.repeat += " --redis " + quote(c.redis)
+		r.repeat += " --redis " + quote(withoutPassword(c.redis))
 	}
 	return r
 }

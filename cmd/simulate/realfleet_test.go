@@ -87,7 +87,7 @@ func TestFleetRefuses(t *testing.T) {
 		"both flags":                   {"fleet small-fleet --policy hybrid --policies crash-only", "give one of them"},
 		"no speed":                     {"fleet small-fleet --speed fast", "--speed 10"},
 		"no Redis there":               {"fleet small-fleet --policy hybrid --redis redis://127.0.0.1:1", "redis:"},
-		"no URL":                       {"fleet small-fleet --policy hybrid --redis localhost", "redis: URL"},
+		"no URL":                       {"fleet small-fleet --policy hybrid --redis localhost", "--redis is not the address of a Redis"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := invoke(t.Context(), strings.Fields(c.args)...)

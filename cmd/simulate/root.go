@@ -53,8 +53,34 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SetHelpCommand(helpCommand())
 	root.AddCommand(a.compareCommand(), a.mergeCommand(), a.runCommand(), a.replayCommand(), a.fleetCommand(), a.calibrateCommand(), a.curvesCommand(), a.exploreCommand(), a.huntCommand(), a.selftestCommand(), a.explainCommand(), a.importCommand(), a.checkCommand(), a.adviseCommand(), a.scenariosCommand(), a.guardCommand(), a.versionCommand())
 	return root
+}
+
+// helpCommand is cobra's, but for what happens on a word that is no command: there it prints the
+// help of all of them, with status 0.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, rest, err := cmd.Root().Find(args)
+			if err == nil && len(rest) == 0 {
+				return at.Help()
+			}
+			if at == nil {
+				at = cmd.Root()
+			}
+			if len(rest) == 0 {
+				rest = args
+			}
+			if !at.HasAvailableSubCommands() {
+				return misuse("%s has no commands of its own; leave %s out", at.CommandPath(), quote(rest[0]))
+			}
+			return misuse("there is no command %q; %s", rest[0], suggest(rest[0], commandNames(at)))
+		},
+	}
 }
 
 // usageError is a command line that cannot be carried out as it stands.
@@ -116,6 +142,9 @@ func flagError(cmd *cobra.Command, err error) error {
 		given := value.GetValue()
 		if given == "" {
 			given = "''"
+		}
+		if value.GetFlag().Value.Type() == "bool" {
+			return misuse("--%s %s: is neither true nor false; write --%s alone, or --%s=false", value.GetFlag().Name, given, value.GetFlag().Name, value.GetFlag().Name)
 		}
 		return misuse("--%s %s: %v", value.GetFlag().Name, given, value.Unwrap())
 	case errors.As(err, &missing):
