@@ -123,10 +123,18 @@ func (a *app) compare(cmd *cobra.Command, args []string, c *comparison) error {
 	if err != nil {
 		return err
 	}
-	if err := kept.finished(); err != nil {
+	if err := a.finish(kept, c.quiet); err != nil {
 		return err
 	}
 	return firstFinding(reports.all)
+}
+
+// finish ends with a journal whose results are written, and says what is left in it.
+func (a *app) finish(kept *journal, quiet bool) error {
+	if n := kept.others(); n > 0 && !quiet {
+		fmt.Fprintf(a.stderr, "simulate: %s that were not asked for stay in %s\n", plural(n, "run"), kept.path)
+	}
+	return kept.finished()
 }
 
 // sayKept says that runs need not be made again.

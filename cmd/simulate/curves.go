@@ -129,7 +129,7 @@ func (a *app) curves(cmd *cobra.Command, args []string, c *sweep) error {
 	if isStop(err) || finished < len(points) {
 		return &stoppedError{fmt.Sprintf("stopped early: %d of %d points were finished; the others are left out%s", finished, len(points), kept.advice())}
 	}
-	if err := kept.finished(); err != nil {
+	if err := a.finish(kept, c.quiet); err != nil {
 		return err
 	}
 	for _, res := range results {

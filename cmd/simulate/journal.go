@@ -265,11 +265,9 @@ func (j *journal) finished() error {
 	if j.path == "" {
 		return nil // without --out
 	}
-	for key := range j.rows {
-		if !j.asked[key.fingerprint] {
-			j.close()
-			return nil
-		}
+	if j.others() > 0 {
+		j.close()
+		return nil
 	}
 	j.endWriting()           // Windows removes nothing that is open
 	err := os.Remove(j.path) // while it is locked: afterwards it may be another's
@@ -278,6 +276,17 @@ func (j *journal) finished() error {
 		return fmt.Errorf("the results are written, and the rows they were made of cannot be removed: %w", err)
 	}
 	return nil
+}
+
+// others is how many rows belong to what this command was not asked for.
+func (j *journal) others() int {
+	n := 0
+	for key := range j.rows {
+		if !j.asked[key.fingerprint] {
+			n++
+		}
+	}
+	return n
 }
 
 // advice says how to go on after a stop.

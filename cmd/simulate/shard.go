@@ -44,7 +44,7 @@ func (a *app) compareShard(ctx context.Context, c *comparison, scenes []*scene, 
 	if err := saveAll(c.dir, map[string]write{name: sheet.Write}); err != nil {
 		return err
 	}
-	if err := kept.finished(); err != nil {
+	if err := a.finish(kept, c.quiet); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.stdout, "shard %v, %s, is in %s/%s; when all %d are done: simulate merge %s/shard-*-of-%d.json\n",
