@@ -143,6 +143,8 @@ var refused = []struct{ name, text, want string }{
 	// What does not go together.
 	{"no kinds of jobs", "jobs: ¦{}", "jobs is empty, so there is nothing to do; write kinds by name, for example render: {arrivals: {poisson: 13/s}, duration: 45s}"},
 	{"kinds of jobs in a list", "jobs: ¦[mail]", "jobs is not a mapping; write kinds by name, for example render: {arrivals: {poisson: 13/s}, duration: 45s}"},
+	{"a name that colours the screen", "name: ¦\"red \\e[31m\"", "name holds U+001B, which tells a terminal something and is no text; leave it out"},
+	{"a sentence that is shown backwards", "about: ¦\"a \\u202e b\"", "about holds U+202E, which tells a terminal something and is no text; leave it out"},
 	{"a kind without a name", `jobs: {"": ¦{arrivals: {every: 1s}, duration: 2s}}`, `jobs "" is not a name for a kind; use up to 256 printable characters`},
 	{"a fleet of unknown size", "fleet: ¦{slots: 2}", "fleet.workers is missing; write fleet: {workers: 100}, or name a manifest under supervisor"},
 	{"a warm-up as long as the run", "warmup: ¦6h", "warmup 6h0m0s must be shorter than duration 6h0m0s; shorten warmup or lengthen duration"},

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 
@@ -33,6 +35,16 @@ func (t *text) read(r *reader, k key, p place) {
 	if t.value == "" && p.node.Kind == yaml.ScalarNode {
 		r.fail(p, "is empty", "write text, or drop the key")
 	}
+	if i := strings.IndexFunc(t.value, commands); i >= 0 {
+		c, _ := utf8.DecodeRuneInString(t.value[i:])
+		r.fail(p, fmt.Sprintf("holds %U, which tells a terminal something and is no text", c), "leave it out")
+	}
+}
+
+// commands reports whether a terminal obeys a character and shows none: a scenario of somebody
+// else could rewrite what stands on the screen. Folded text may have its line ends.
+func commands(c rune) bool {
+	return unicode.IsControl(c) && c != '\n' && c != '\t' || unicode.Is(unicode.Bidi_Control, c)
 }
 
 func (*text) schema(key) object { return object{"type": "string", "minLength": 1} }
