@@ -56,16 +56,6 @@ func (l *journalLine) sum() string {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// build names the program whose rows may be put together.
-func build() string {
-	v := readVersion()
-	text := fmt.Sprintf("%s %s rules %d", v.Version, v.Commit, v.RulesVersion)
-	if v.Modified {
-		text += " modified"
-	}
-	return text
-}
-
 // openJournal makes dir if need be, keeps other processes out of the journal, and reads what an
 // earlier run left behind, if anything.
 func openJournal(dir, name string) (*journal, error) {

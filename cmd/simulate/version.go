@@ -2,9 +2,13 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
+	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -19,9 +23,12 @@ type version struct {
 	RulesVersion int    `json:"rules_version"`
 }
 
+// unknownCommit is that of a program built without a repository, or by go run.
+const unknownCommit = "unknown"
+
 // readVersion reads what the linker wrote into the binary.
 func readVersion() version {
-	v := version{Version: "(devel)", Commit: "unknown", Go: runtime.Version(), RulesVersion: protocol.RulesVersion}
+	v := version{Version: "(devel)", Commit: unknownCommit, Go: runtime.Version(), RulesVersion: protocol.RulesVersion}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return v
@@ -39,6 +46,40 @@ func readVersion() version {
 	}
 	return v
 }
+
+// build names the program whose rows may be put together.
+func build() string { return buildOf(readVersion(), binarySum) }
+
+// buildOf names a program by its commit. One that is not committed, or does not know its commit
+// as under go run, is another after every change, so it is named by its file as well.
+func buildOf(v version, sum func() string) string {
+	text := fmt.Sprintf("%s %s rules %d", v.Version, v.Commit, v.RulesVersion)
+	if v.Modified {
+		text += " modified"
+	}
+	if v.Modified || v.Commit == unknownCommit {
+		text += ", binary " + sum()
+	}
+	return text
+}
+
+// binarySum is the beginning of the checksum of the program's own file.
+var binarySum = sync.OnceValue(func() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "unknown"
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "unknown"
+	}
+	defer f.Close() // only read from: closing it cannot lose anything
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:6])
+})
 
 func (a *app) versionCommand() *cobra.Command {
 	var format string
