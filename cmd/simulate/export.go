@@ -62,8 +62,12 @@ func (e *export) check(cmd *cobra.Command, s *selection) error {
 		if path == "" {
 			continue
 		}
-		if info, err := os.Stat(path); err == nil && info.IsDir() {
-			return misuse("%s is a folder; name a file in it, such as %s", path, filepath.Join(path, "run.json"))
+		if isFolder(path) {
+			name := "run.json"
+			if path == e.html {
+				name = "run.html"
+			}
+			return misuse("%s is a folder; name a file in it, such as %s", path, filepath.Join(path, name))
 		}
 		if what := notAFile(path); what != "" {
 			return misuse("%s is %s; name a file", path, what)
@@ -81,6 +85,11 @@ func (e *export) check(cmd *cobra.Command, s *selection) error {
 		}
 	}
 	return nil
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
 }
 
 // sameFile reports whether two paths lead to one file.

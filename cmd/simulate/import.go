@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -114,7 +113,7 @@ func checkTraceOut(path, out string) error {
 	if out == "" {
 		return nil
 	}
-	if info, err := os.Stat(out); err == nil && info.IsDir() {
+	if isFolder(out) {
 		return misuse("--out %s is a folder; name a file in it, for example --out %s", out, filepath.Join(out, "jobs.csv"))
 	}
 	if what := notAFile(out); what != "" {

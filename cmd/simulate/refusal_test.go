@@ -102,6 +102,8 @@ func TestRefusals(t *testing.T) {
 		{"merge of a missing file", "merge no-such-shard.json", "there is no file no-such-shard.json"},
 		{"merge of a folder", "merge testdata", "is a folder"},
 		{"merge of something else", "merge " + tiny, "is no shard of a comparison"},
+		{"a folder without a recording", "replay testdata", "testdata is a folder without a flight recording (*.flight); name the folder that the worker records into"},
+		{"page that is a folder", "replay " + tiny + " --html testdata", "such as testdata/run.html"},
 		{"from after until", "replay --job 1 --from 20m --until 10m", "swap them"},
 		{"from after the end", "replay " + tiny + " --job 1 --from 31m", "after the end of the run"},
 		{"from without unit", "replay --job 1 --from 20", "write it like 20m"},

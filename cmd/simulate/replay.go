@@ -72,6 +72,9 @@ func (a *app) replay(cmd *cobra.Command, args []string, s *selection) error {
 	if len(args) == 1 && record.Is(args[0]) {
 		return a.replayRecording(cmd, args[0], s)
 	}
+	if len(args) == 1 && isFolder(args[0]) {
+		return misuse("%s is a folder without a flight recording (*%s); name the folder that the worker records into, or a scenario file", args[0], record.Suffix)
+	}
 	scn, err := s.load(cmd, args)
 	if err != nil {
 		return err
