@@ -19,14 +19,17 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
+	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
@@ -47,17 +50,31 @@ func (o output) print(result any, asJSON bool, table func(io.Writer) error) erro
 // run is main with everything it touches as arguments. It returns the exit status: 0 fine,
 // 2 misuse.
 func run(args []string, stdout, stderr io.Writer) int {
-	root := &cobra.Command{Use: "bench", Short: "Measure what the simulator and the Redis queue cost", SilenceUsage: true, SilenceErrors: true}
+	root := &cobra.Command{Use: "bench", Short: "Measure what the simulator and the Redis queue cost", SilenceUsage: true, SilenceErrors: true, DisableSuggestions: true}
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	root.SetFlagErrorFunc(flagError)
 	out := output{stdout, stderr}
 	root.AddCommand(simCommand(out), redisCommand(out), drainCommand(out), workCommand(out), guardCommand())
 	if err := root.ExecuteContext(context.Background()); err != nil {
+		if strings.HasPrefix(err.Error(), "unknown command") {
+			err = fmt.Errorf("%w; bench --help lists what there is", err)
+		}
 		fmt.Fprintln(stderr, "bench:", err)
 		return 2
 	}
 	return 0
+}
+
+// flagError says what to write instead.
+func flagError(cmd *cobra.Command, err error) error {
+	var value *pflag.InvalidValueError
+	if !errors.As(err, &value) {
+		return fmt.Errorf("%w; %s --help lists what there is", err, cmd.CommandPath())
+	}
+	f := value.GetFlag()
+	return fmt.Errorf("--%s %q cannot be read; write it like --%s=%s", f.Name, value.GetValue(), f.Name, strings.Trim(f.DefValue, "[]"))
 }
 
 // options say what is measured.

@@ -84,7 +84,12 @@ func TestMisuseIsRefusedWithARemedy(t *testing.T) {
 		{"sim --simulated 1s", "write 1m to 1000h"},
 		{"sim --customers -1", "write 0 to leave the queue out"},
 		{"sim --best 0", "write at least 1"},
-		{"sim --wokers 5", "unknown flag"},
+		{"sim --wokers 5", "unknown flag: --wokers; bench sim --help lists what there is"},
+		{"sim --workers ten", `--workers "ten" cannot be read; write it like --workers=1000,10000,100000`},
+		{"sim --simulated soon", `--simulated "soon" cannot be read; write it like --simulated=4m0s`},
+		{"simm", `unknown command "simm" for "bench"; bench --help lists what there is`},
+		{"drain --systems=", "name at least one of quiesce, asynq, river"},
+		{"redis --systems=", "name at least one of quiesce, asynq, river"},
 	} {
 		var out, errs bytes.Buffer
 		assert.Equal(t, 2, run(strings.Fields(c.args), &out, &errs), c.args)

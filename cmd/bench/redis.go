@@ -57,6 +57,9 @@ several short rounds. The limit that the ratio is to are the same script calls w
 var allSystems = []string{"quiesce", "asynq", "river"}
 
 func checkSystems(systems []string) error {
+	if len(systems) == 0 {
+		return errors.New("--systems is empty; name at least one of quiesce, asynq, river")
+	}
 	for _, s := range systems {
 		if !slices.Contains(allSystems, s) {
 			return fmt.Errorf("--systems %s is not known; write some of quiesce, asynq, river", s)
