@@ -32,10 +32,8 @@ type StopPlan struct {
 // Allowed returns the grace that is in force: the configured one within the limits of the
 // kind, which are applied without a word.
 func (s Supervisor) Allowed() protocol.Duration {
-	if h := s.Kind.Habits(); s.Grace > 0 || h.Least > 0 {
-		return max(min(s.Grace, h.Most), h.Least)
-	}
-	return 0
+	h := s.Kind.Habits()
+	return max(min(s.Grace, h.Most), h.Least)
 }
 
 // Stop returns the sequence for a stop that is decided now. A grace of zero kills at once.
