@@ -30,6 +30,7 @@ func TestPercentagesAreRoundedAsKubernetesDoes(t *testing.T) {
 		{10, percent(0), percent(0), 0, 1},
 		{10, number(0), percent(5), 0, 1},
 		{10, percent(1), number(0), 1, 0},
+		{101, percent(1), number(0), 2, 0},
 		{3, number(5), number(5), 5, 3},
 		{10, percent(100), percent(100), 10, 10},
 		{1000, percent(25), number(0), 250, 0},
@@ -192,6 +193,27 @@ func TestAStatefulSetMovesOneAtATimeAndRespectsItsPartition(t *testing.T) {
 		require.Equal(t, f.workers-kept, f.NewReady)
 		require.Equal(t, kept, f.OldReady+f.OldStarting)
 	})
+}
+
+func TestAStatefulSetStopsWhatIsNotReadyBeforeWhatIs(t *testing.T) {
+	r := Rollout{Strategy: OneByOne}
+	assert.Equal(t, Move{StopStarting: 1}, r.Next(4, Pods{OldReady: 3, OldStarting: 1}))
+	assert.Equal(t, Move{StopReady: 1}, r.Next(4, Pods{OldReady: 3, NewReady: 1}))
+}
+
+func TestARolloutIsDoneWhenAllAreNewAndNobodyIsLeftToGo(t *testing.T) {
+	for _, strategy := range []Strategy{RollingUpdate, Recreate} {
+		r := Rollout{Strategy: strategy}
+		assert.True(t, r.Done(4, Pods{NewReady: 4}))
+		for _, p := range []Pods{{NewReady: 3}, {NewReady: 3, NewStarting: 1}, {NewReady: 4, Stopping: 1}, {NewReady: 4, OldReady: 1},
+			{NewReady: 4, OldStarting: 1}, {NewReady: 4, OldReady: 1, OldStarting: 1}} {
+			assert.False(t, r.Done(4, p), "%+v", p)
+		}
+	}
+	r := Rollout{Strategy: OneByOne, Partition: 1}
+	assert.True(t, r.Done(4, Pods{OldReady: 1, NewReady: 3}))
+	assert.False(t, r.Done(4, Pods{OldReady: 1, NewReady: 2, NewStarting: 1}))
+	assert.False(t, r.Done(4, Pods{NewReady: 3, Stopping: 1}), "the one that stays is on its way out")
 }
 
 func TestOnDeleteMovesNothing(t *testing.T) {
