@@ -133,6 +133,61 @@ func TestAfterAFailoverJobsKeepTheirOrder(t *testing.T) {
 	assert.Equal(t, []protocol.JobKey{1, 2, 3, 4, 5, 6, 7}, a.takeAll())
 }
 
+func TestAFailoverForgetsWhatIsForgottenOnce(t *testing.T) {
+	s := tell(t, journal)
+	s.job()
+	a := s.worker(0, 1)
+	s.at(5 * second)
+	g := a.take()
+	s.at(7 * second)
+	require.Equal(t, protocol.OK, a.save(g, 3))
+	s.at(8 * second)
+	s.forget(4 * second)
+	s.at(9 * second)
+	s.forget(6 * second)
+	assert.Empty(t, s.facts(Forgotten))
+	assert.Equal(t, JobReady, s.row(1).State, "what the first took away the second does not bring back")
+}
+
+func TestABrokerWithoutAJournalForgetsNothing(t *testing.T) {
+	s := tell(t)
+	s.job()
+	g := s.worker(0, 1).take()
+	s.forget(-second)
+	assert.Equal(t, g.token, s.row(1).Token)
+}
+
+// What happened before the instant since when writes are lacking happened on the new primary too.
+func TestAfterAFailoverWhatTimeBringsAboutStillComes(t *testing.T) {
+	s := tell(t, journal)
+	for range 4 {
+		s.job()
+	}
+	w := s.worker(0, 1)
+	w.take()
+	w.fail(w.take())
+	w.ack(w.take())
+	w.take()
+	s.cancel(4)
+	s.at(100 * ms)
+	s.forget(50 * ms)
+	s.at(second)
+	s.tick()
+	assert.Equal(t, JobReady, s.row(2).State, "its backoff is over")
+	s.at(minute)
+	s.tick()
+	assert.Equal(t, JobReady, s.row(1).State, "its lease is over")
+	assert.Equal(t, JobCancelledByOperator, s.row(4).State, "its lease is over, and it is cancelled")
+	s.at(10 * minute)
+	s.tick()
+	assert.Nil(t, s.b.Job(3), "its ack is older than messages get")
+
+	s.at(11 * minute)
+	s.forget(11 * minute)
+	s.tick()
+	assert.Nil(t, s.b.Job(4), "and so is the cancel")
+}
+
 func TestAFailoverBringsAFinishedJobBackThoughItsRowWasDropped(t *testing.T) {
 	s := tell(t, journal, func(c *BrokerConfig) { c.MaxMessageAge = second })
 	s.job()

@@ -72,5 +72,6 @@ func TestMemoryIsThatOfTheJobsThatAreThereAtOnce(t *testing.T) {
 	assert.LessOrEqual(t, most, 2, "pages of 1024 rows")
 	assert.LessOrEqual(t, len(s.b.jobs.dir), 256, "directory")
 	assert.LessOrEqual(t, len(s.b.fresh.buf)+len(s.b.finished.buf), 2048)
+	assert.LessOrEqual(t, s.b.safe, len(s.b.journal)/2, "of the journal, what is past forgetting")
 	assert.LessOrEqual(t, cap(s.b.returned)+cap(s.b.delayed), 512)
 }
