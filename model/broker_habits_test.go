@@ -180,6 +180,27 @@ func TestNoMoreClaimsAreOpenThanMayBe(t *testing.T) {
 	assert.Equal(t, protocol.JobKey(2), a.given()[0].job, "what expired makes room")
 }
 
+func TestAmongLimitedClaimsAJobThatCameBackPrefersANewerWorkerAndNoOtherDoes(t *testing.T) {
+	s := tell(t, habits(Habits{MaxClaims: 1}))
+	for range 3 {
+		s.job()
+	}
+	leaver, old, fresh := s.worker(0, 1), s.worker(1, 0), s.worker(2, 2)
+	g := leaver.take()
+	old.park()
+	s.at(second)
+	fresh.park()
+	leaver.release(g, protocol.BecauseDrain, 0)
+	require.Equal(t, []JobState{JobClaimed, JobReady}, []JobState{s.row(1).State, s.row(2).State})
+	require.Len(t, fresh.given(), 1)
+	again := fresh.given()[0]
+	s.at(2 * second)
+	fresh.park()
+	fresh.ack(again)
+	require.Len(t, old.given(), 1, "a job that nobody had goes to who waited longest")
+	assert.Equal(t, protocol.JobKey(2), old.given()[0].job)
+}
+
 func TestALimitThatLeaksIsReachedByTheDeadAlone(t *testing.T) {
 	s := tell(t, habits(Habits{MaxClaims: 1}), deviant(deviation.LimitLeaks))
 	s.job()
