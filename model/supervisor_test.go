@@ -111,6 +111,39 @@ func TestASupervisorStopsAProcessAsItsDocumentationSays(t *testing.T) {
 	}
 }
 
+func TestAWorkerThatItsHookTellsIsToldOfTheWholeGrace(t *testing.T) {
+	s := Supervisor{Kind: Kubernetes, Grace: 30 * second, PreStop: 12 * second}
+	assert.Equal(t, 18*second, s.WorkerGrace(), "the hook says nothing")
+	s.Tells = true
+	assert.Equal(t, 30*second, s.WorkerGrace())
+	s.PreStop = 50 * second
+	assert.Equal(t, 30*second, s.WorkerGrace(), "an overrun comes after it")
+	s.PreStop, s.Grace = 12*second, protocol.Forever
+	assert.Equal(t, 365*24*protocol.Hour, s.WorkerGrace())
+	assert.Equal(t, 20*second, Supervisor{Kind: Systemd, Grace: 20 * second, Tells: true}.WorkerGrace(), "there is no hook")
+}
+
+func TestAStopIsCutShortByWhicheverComesFirst(t *testing.T) {
+	const now = protocol.Instant(100 * second)
+	plan := Supervisor{Kind: Kubernetes, Grace: 30 * second, PreStop: 10 * second}.Stop(now)
+	never := func(protocol.Duration) (protocol.Duration, bool) { return 0, false }
+	killed := func(p StopPlan) protocol.Duration { return p.Kill.Sub(now) }
+	assert.Equal(t, plan, plan.CutShort(0, never), "nothing does")
+	assert.Equal(t, 17*second, killed(plan.CutShort(7*second, never)), "the probe, counted from the stop signal")
+	assert.Equal(t, 10*second+1, killed(plan.CutShort(1, never)))
+	assert.Equal(t, 30*second, killed(plan.CutShort(25*second, never)), "the grace")
+	var spans []protocol.Duration
+	drill := func(span protocol.Duration) (protocol.Duration, bool) {
+		spans = append(spans, span)
+		return 3 * second, true
+	}
+	assert.Equal(t, 13*second, killed(plan.CutShort(0, drill)))
+	assert.Equal(t, 13*second, killed(plan.CutShort(7*second, drill)))
+	assert.Equal(t, []protocol.Duration{20 * second, 7 * second}, spans, "a drill strikes before SIGKILL")
+	gone := TakenAway(now)
+	assert.Equal(t, gone, gone.CutShort(second, drill), "what gets no signal drains nothing")
+}
+
 func TestShortestGraceLeavesEnoughAndNoneShorterDoes(t *testing.T) {
 	for _, c := range []struct {
 		name string
