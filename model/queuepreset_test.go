@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,64 @@ func TestEveryRealQueueHasASourceAndSettingsThatWork(t *testing.T) {
 		}
 	}
 	assert.Equal(t, before, base, "a preset changes a copy")
+}
+
+// The numbers are those of the systems' documentation. What a system leaves to its user is the
+// scenario's.
+func TestEveryRealQueueTriesAJobAndAsksForOneAsItsDefaultsSay(t *testing.T) {
+	const endless, own = 0, 7 // failures that are not counted, and those that the scenario allows
+	type defaults struct {
+		failures, attempts, expiries int // that a job survives, plus one; 0 is no limit
+		expiryFails                  bool
+		park, poll                   protocol.Duration
+	}
+	const (
+		scenarios = 11 * second
+		ours      = protocol.Duration(0) // the protocol's default
+	)
+	expected := map[string]defaults{
+		"asynq":            {26, 0, 0, true, second, ours}, // 25 retries
+		"sidekiq":          {26, 0, 0, false, 2 * second, ours},
+		"sidekiq-pro":      {26, 0, 3, false, 2 * second, ours},
+		"bullmq":           {own, 0, 2, false, 5 * second, ours},
+		"celery":           {own, 0, 0, false, second, ours},
+		"celery-early-ack": {own, 0, 0, false, second, ours},
+		"machinery":        {own, 0, 0, false, second, ours},
+		"rq":               {own, 0, 0, false, scenarios, ours},
+		"dramatiq":         {21, 0, 0, false, second, ours}, // 20 retries
+		"arq":              {own, 5, 0, false, second, ours},
+		"river":            {own, 25, 0, false, second, ours},
+		"oban":             {own, 20, 0, false, second, ours},
+		"pg-boss":          {3, 0, 0, true, 2 * second, ours}, // 2 retries
+		"good-job":         {own, 0, 0, false, NoLongPoll, 10 * second},
+		"solid-queue":      {own, 0, 0, false, second, ours},
+		"graphile":         {own, 25, 0, false, 2 * second, ours},
+		"temporal":         {endless, 0, 0, true, scenarios, ours},
+		"faktory":          {26, 0, 0, true, 2 * second, ours},
+		"shoryuken":        {endless, 0, 0, false, 20 * second, ours},
+		"sqs-consumer":     {endless, 0, 0, false, 20 * second, ours},
+	}
+	for _, name := range QueuePresetNames() {
+		p, err := QueuePresetNamed(name)
+		require.NoError(t, err)
+		q := p.Settings(Queue{MaxFailures: own, Poison: 9, MaxAttempts: 8, Park: scenarios, Poll: second})
+		assert.Equal(t, expected[name], defaults{q.MaxFailures, q.MaxAttempts, q.Poison, q.ExpiryFails, q.Park, q.Poll}, name)
+	}
+	assert.Len(t, expected, len(QueuePresetNames()))
+}
+
+func TestRealQueuesMakeMistakesThatNoStopShows(t *testing.T) {
+	beside := map[string]string{"shoryuken": "late-claim-dropped", "river": "settle-unfenced", "oban": "settle-unfenced", "faktory": "settle-unfenced"}
+	distrusts := []string{"asynq", "solid-queue", "temporal"}
+	for _, name := range QueuePresetNames() {
+		p, err := QueuePresetNamed(name)
+		require.NoError(t, err)
+		assert.Contains(t, p.Faults(), "going-unsaid", name)
+		assert.Equal(t, !slices.Contains(distrusts, name), slices.Contains(p.Faults(), "never-distrusts"), "%s works on without its claim", name)
+		if fault := beside[name]; fault != "" {
+			assert.Contains(t, p.Faults(), fault, name)
+		}
+	}
 }
 
 func TestAnUnknownQueueIsAnsweredWithThoseThatAreKnown(t *testing.T) {
