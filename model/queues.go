@@ -209,8 +209,8 @@ func (b *Broker) void(l lease) bool {
 	return row == nil || row.lease != l.number
 }
 
-// eachLease calls f for the jobs that have a lease when it begins, by its end; f may end leases and
-// begin others.
+// eachLease calls f for the jobs that have a lease when it begins, by its end; f may end
+// the one that it is called for, and begin others.
 func (b *Broker) eachLease(f func(job protocol.JobKey, row *JobRow)) {
 	leased := make([]lease, 0, b.leases.running)
 	for i := range b.leases.entries.size {
@@ -219,8 +219,6 @@ func (b *Broker) eachLease(f func(job protocol.JobKey, row *JobRow)) {
 		}
 	}
 	for _, l := range leased {
-		if !b.void(l) {
-			f(l.job, b.Job(l.job))
-		}
+		f(l.job, b.Job(l.job))
 	}
 }

@@ -226,10 +226,9 @@ func (b *Broker) delay(now protocol.Instant, job protocol.JobKey, row *JobRow, d
 	b.delayed.push(dueJob{row.Due, job})
 }
 
-// end takes a job out for good. Its row stays for the longest life of a message, so that a
+// end takes a job out for good that nobody has a lease of. Its row stays for the longest life of a message, so that a
 // late repeat is still recognised.
 func (b *Broker) end(now protocol.Instant, job protocol.JobKey, row *JobRow, state JobState) {
-	b.unlease(row)
 	row.State = state
 	row.Due = now.Add(b.cfg.MaxMessageAge)
 	b.finished.push(job)

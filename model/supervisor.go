@@ -71,14 +71,10 @@ func (s Supervisor) Stop(now protocol.Instant) StopPlan {
 // afterHook is Kubernetes: the preStop hook runs first and within the grace; when it
 // overruns, the stop signal comes at the end of the grace and SIGKILL two seconds later.
 func (s Supervisor) afterHook(now protocol.Instant, grace protocol.Duration) (term, kill protocol.Instant) {
-	switch {
-	case s.PreStop <= 0:
-		return now, now.Add(grace)
-	case s.PreStop < grace:
+	if s.PreStop < grace {
 		return now.Add(s.PreStop), now.Add(grace)
-	default:
-		return now.Add(grace), now.Add(grace + preStopOverrun)
 	}
+	return now.Add(grace), now.Add(grace + preStopOverrun)
 }
 
 // CutShort brings SIGKILL forward where a fault kills a process before its grace is over: a
@@ -126,7 +122,7 @@ func (s Supervisor) WorkerGrace() protocol.Duration {
 	if plan.Term == protocol.Never {
 		return 0
 	}
-	if s.Tells && s.PreStop > 0 {
+	if s.Tells {
 		return min(s.Allowed(), longestTold)
 	}
 	return min(plan.Kill.Sub(plan.Term), longestTold)
