@@ -116,7 +116,7 @@ func TestACounterOfEveryRunIsAtZeroTooEarlyWhenAJobIsDoneTwice(t *testing.T) {
 	}
 }
 
-func TestBatchesOfTheWarmUpAndOfTheLastMomentAreLeftOut(t *testing.T) {
+func TestBatchesOfTheWarmUpAndOfTheLastMomentAndUnfinishedOnesAreLeftOut(t *testing.T) {
 	for edit, done := range map[string]int64{
 		"warmup: 59s": 1,
 		"warmup: 61s": 0, // its first job had come
@@ -124,6 +124,8 @@ func TestBatchesOfTheWarmUpAndOfTheLastMomentAreLeftOut(t *testing.T) {
 		row, _ := batchRun(t, "hybrid", "warmup: 0s", edit)
 		assert.Equal(t, done, row.Counts[meter.BatchesDone], edit)
 	}
+	row, _ := batchRun(t, "hybrid", "count: 2", "count: 1")
+	assert.Zero(t, row.Counts[meter.BatchesDone], "of the batch a job has never come")
 	for edit, done := range map[string]int64{
 		"duration: 3m6s": 1, // its last ack is a minute old, two leases
 		"duration: 3m5s": 0,
