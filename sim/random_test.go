@@ -2,6 +2,7 @@ package sim
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -60,6 +61,30 @@ func TestHappensHasItsProbability(t *testing.T) {
 	zero := NewRandom(4, map[Address]uint64{{StreamMessage, 1, 7}: 0})
 	assert.False(t, zero.Happens(StreamMessage, 1, 7, model.Certain-1), "zero is the harmless value")
 	assert.Equal(t, 0, zero.Choose(StreamMessage, 1, 7, 10))
+}
+
+func TestClocksDriftEitherWayByWhatTheScenarioSaysAndNoFurther(t *testing.T) {
+	for most, want := range [][]int32{{0}, {-1, 0, 1}, {-2, -1, 0, 1, 2}} {
+		sc := calm(func(sc *model.Scenario) { sc.Faults.DriftPPM = int64(most) })
+		var seen []int32
+		for seed := range uint64(5) {
+			w := newWorld(t, sc, "hybrid", seed)
+			for seat := range w.fleet.used() {
+				seen = append(seen, w.fleet.at(seat).drift)
+			}
+		}
+		slices.Sort(seen)
+		assert.Equal(t, want, slices.Compact(seen))
+	}
+}
+
+func TestEveryKindOfFaultOfASeatHasItsOwnRandomNumbers(t *testing.T) {
+	kinds := map[Stream]int{}
+	for kind := range seatFaults {
+		other, used := kinds[streamOf(kind)]
+		assert.False(t, used, "kind %d strikes when kind %d does", kind, other)
+		kinds[streamOf(kind)] = kind
+	}
 }
 
 func TestDriftingClocksConvertBothWays(t *testing.T) {
