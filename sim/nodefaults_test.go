@@ -161,6 +161,18 @@ func TestAPausedAndACutOffNodeLastAsLongAsRecorded(t *testing.T) {
 	assert.Positive(t, run(t, w).Stalls[meter.ByLease].N, "both last longer than the lease")
 }
 
+func TestAWorkerIsCutOffForAsLongAsIsDrawn(t *testing.T) {
+	lost := func(length protocol.Duration) int64 {
+		_, row := watchStops(t, calm(func(sc *model.Scenario) {
+			sc.Faults.Partition = model.Spell{Every: 10 * protocol.Minute, Length: table(dist.Constant(int64(length)))}
+			sc.Jobs[0].Work = table(dist.Constant(60 * second))
+		}), "hybrid")
+		return row.Stalls[meter.ByLease].N
+	}
+	assert.Zero(t, lost(5*protocol.Second), "a lease is thirty seconds")
+	assert.Greater(t, lost(protocol.Minute), int64(5))
+}
+
 func TestATraceOfFaultsThatFailsEndsTheRun(t *testing.T) {
 	broken := errors.New("line 7 is gone")
 	sc := nodeFleet(model.RollingUpdate)

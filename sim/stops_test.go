@@ -56,6 +56,9 @@ func watchStops(t *testing.T, sc *model.Scenario, policy string) (told, *meter.R
 		if o.Kind == SawRecord && (o.Record.Kind == meter.LeaseExpired || o.Record.Kind == meter.ClaimEnded && o.Record.Verb == protocol.Release) {
 			s.causes[o.Record.Cause]++
 		}
+		if o.Kind == SawFault && (o.Text == "eviction" || o.Text == "preemption") {
+			assert.NotEqual(t, seatEmpty, w.fleet.at(o.Seat).state, "%s of nobody", o.Text)
+		}
 		if pods := &w.fleet.pods; o.At > protocol.Instant(protocol.Minute) {
 			up := pods.NewReady + pods.NewStarting + pods.OldReady + pods.OldStarting
 			s.leastUp = min(s.leastUp, up)
@@ -204,6 +207,63 @@ func TestAScaleInTakesIdleWorkersFirstIfItCan(t *testing.T) {
 	}
 	assert.Zero(t, interrupted(true), "six jobs at a time leave six of twelve workers idle")
 	assert.Greater(t, interrupted(false), int64(5))
+}
+
+func TestScaleInsLeaveOneWorkerAndStopNobodyTwice(t *testing.T) {
+	s, _ := watchStops(t, calm(func(sc *model.Scenario) {
+		sc.Faults.ScaleIn = model.ScaleIn{Every: 5 * protocol.Minute, Workers: 3, Back: protocol.Hour}
+		sc.Jobs[0].Work = table(dist.Constant(60 * second))
+	}), "hybrid")
+	assert.Equal(t, 11, s.terms, "three, three, three and two")
+	assert.Equal(t, 1, s.leastUp)
+	assert.Greater(t, s.causes[meter.ByOther], 5)
+	assert.Zero(t, s.causes[meter.ByDeploy], "no deploy is blamed")
+}
+
+func TestAnEvictionLeavesAloneWhoIsBeingStopped(t *testing.T) {
+	grace, less := 4*protocol.Minute, 30*protocol.Second
+	s, _ := watchStops(t, calm(func(sc *model.Scenario) {
+		everyTenMinutes(sc)
+		sc.Supervisor.Grace = grace
+		sc.Faults.Evict = model.Eviction{Every: 5 * protocol.Minute, Grace: less}
+	}), "deaf")
+	stopped := map[protocol.Duration]int{}
+	for _, d := range s.killed {
+		stopped[d]++
+	}
+	assert.Len(t, stopped, 2, "by a deploy or by an eviction, not by one after the other: %v", stopped)
+	assert.Greater(t, stopped[grace], 5)
+	assert.Greater(t, stopped[less], 5)
+}
+
+func TestADeployAtTheEndOfTheRunIsNone(t *testing.T) {
+	deploys := func(at protocol.Duration) int32 {
+		w := newWorld(t, calm(func(sc *model.Scenario) { sc.Deploys.At = []protocol.Instant{protocol.Instant(sc.Duration + at)} }), "hybrid", 1)
+		run(t, w)
+		return w.fleet.deploys
+	}
+	assert.EqualValues(t, 1, deploys(-1))
+	assert.Zero(t, deploys(0))
+}
+
+// The processes that the first deploy started are not ready when the second comes.
+func TestARolloutThatOvertakesAnotherKeepsItsSurge(t *testing.T) {
+	sc := calm(func(sc *model.Scenario) {
+		sc.Deploys.At = []protocol.Instant{protocol.Instant(5 * protocol.Minute), protocol.Instant(5*protocol.Minute + protocol.Second)}
+	})
+	w := newWorld(t, sc, "hybrid", 1)
+	most := 0
+	w.Observe(func(Observation) {
+		n := 0
+		for i := range w.fleet.used() {
+			if p := w.fleet.at(i); p.state != seatEmpty && !p.stopping {
+				n++
+			}
+		}
+		most = max(most, n)
+	})
+	run(t, w)
+	assert.Equal(t, 15, most, "a quarter more than twelve")
 }
 
 func TestStopsOfNodesAreTheSameInEveryRun(t *testing.T) {
