@@ -236,6 +236,56 @@ func TestAnEvictionLeavesAloneWhoIsBeingStopped(t *testing.T) {
 	assert.Greater(t, stopped[less], 5)
 }
 
+func TestAHookTellsTheWorkerAtOnceAndOfTheWholeGrace(t *testing.T) {
+	slowest := func(prestop protocol.Duration) (s told, longest protocol.Duration) {
+		s, _ = watchStops(t, calm(func(sc *model.Scenario) {
+			everyTenMinutes(sc)
+			sc.Supervisor.Kind, sc.Supervisor.PreStop, sc.Supervisor.Tells = model.Kubernetes, prestop, true
+			sc.Jobs[0].Work = table(dist.Constant(60 * second))
+		}), "hybrid")
+		for _, d := range s.exited {
+			longest = max(longest, d)
+		}
+		return s, longest
+	}
+	s, longest := slowest(10 * protocol.Second)
+	assert.Equal(t, 36, s.notices)
+	assert.Empty(t, s.killed)
+	assert.Greater(t, longest, 20*protocol.Second, "jobs go on while they fit")
+	assert.Less(t, longest, 30*protocol.Second)
+	s, _ = slowest(0)
+	assert.Zero(t, s.notices, "there is no hook")
+	assert.Equal(t, 36, s.terms)
+}
+
+func TestWhoCrashesWhileItIsStoppedIsGone(t *testing.T) {
+	sc := calm(func(sc *model.Scenario) {
+		everyTenMinutes(sc)
+		sc.Supervisor.Grace = 8 * protocol.Minute
+		sc.Faults.Crash = 10 * protocol.Minute
+	})
+	w := newWorld(t, sc, "deaf", 1)
+	crashed := 0
+	ends := map[whom]int{}
+	w.Observe(func(o Observation) {
+		if o.Kind != SawRecord {
+			return
+		}
+		switch p := w.fleet.at(max(o.Seat, 0)); o.Record.Kind {
+		case meter.ProcessCrashed, meter.ProcessKilled, meter.ProcessExited:
+			ends[p.whom()]++
+			if p.stopping && o.Record.Kind == meter.ProcessCrashed {
+				crashed++
+			}
+		}
+	})
+	run(t, w)
+	assert.Greater(t, crashed, 5)
+	for life, n := range ends {
+		assert.Equal(t, 1, n, "seat %d, life %d", life.seat, life.life)
+	}
+}
+
 func TestADeployAtTheEndOfTheRunIsNone(t *testing.T) {
 	deploys := func(at protocol.Duration) int32 {
 		w := newWorld(t, calm(func(sc *model.Scenario) { sc.Deploys.At = []protocol.Instant{protocol.Instant(sc.Duration + at)} }), "hybrid", 1)
