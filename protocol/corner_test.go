@@ -14,6 +14,13 @@ func (s *stage) effects() (kinds []EffectKind) {
 	return kinds
 }
 
+func TestAReturnThatIsNoneOfAHandlersIsImpossible(t *testing.T) {
+	for _, code := range []Code{OK, ReturnedNil - 1, ReturnedPanic + 1} {
+		s := newStage(1, nil).serve().grant(1, plainKind)
+		require.Panics(t, func() { s.do(Returned(0, code, true)) }, "code %d", code)
+	}
+}
+
 func TestHurryInSettlingMovesNoDeadline(t *testing.T) {
 	s := newStage(1, func(c *Config) { c.Policy.Deadline = NoDeadline }).serve().grant(1, plainKind)
 	s.do(StopBySignal(SIGTERM, Never), Returned(0, ReturnedNil, true))
