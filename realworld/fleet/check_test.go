@@ -18,7 +18,7 @@ import (
 
 // followed is what real processes do as the scenario says; parts of parts are followed with them.
 var followed = []string{
-	"Name", "About", "Duration", "Warmup", "Cooldown", "Policies", "Variants", "Fleet.Workers", "Fleet.Slots", "Fleet.Start", "Trace", "Deploys",
+	"Name", "About", "Remarks", "Duration", "Warmup", "Cooldown", "Policies", "Variants", "Fleet.Workers", "Fleet.Slots", "Fleet.Start", "Trace", "Deploys",
 	"Queue.Lease", "Queue.Heartbeat", "Queue.DriftPPM", "Queue.MaxFailures", "Queue.Poison", "Queue.Starving", "Queue.Backoff",
 	"Queue.MaxAttempts",   // with CountAtClaim only
 	"Queue.SweepPeriod",   // under policies with a sweep only
