@@ -130,7 +130,7 @@ func TestWhoseClaimMayEndIsInTheKey(t *testing.T) {
 			made := l.engine.encodeChild(l.scratch)
 			return l.engine.siteOf(l.at, a).key, string(made[headSize:l.engine.coder.jobsEnd])
 		}
-		walk(t, w, false, 40_000, func(e *engine, form []byte, st *state, acts []action) {
+		walk(t, w, false, 30_000, func(e *engine, form []byte, st *state, acts []action) {
 			row := st.broker.Job(1)
 			if row.State != model.JobClaimed {
 				return
