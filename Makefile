@@ -16,7 +16,7 @@ RACE ?= $(if $(shell command -v "$$(go env CC)" 2>/dev/null),-race)
 PURE = internal/deviation model model/dist protocol sim sim/agenda sim/explore sim/invariant
 # what is tested without the race detector, which makes it five to ten times as slow: those, and what runs worlds or commands, or reads files, by the thousand.
 # The longest come first, so that none is left alone at the end, and two that mostly wait.
-CALM = $(addprefix ./,cmd/bench examples/... sim/hunt cmd/simulate sim/explore $(PURE) scenarios scenarios/trace)
+CALM = $(addprefix ./,cmd/bench examples/... sim/hunt sim/explore cmd/simulate sim $(PURE) scenarios scenarios/trace)
 # what waits for real time to pass, and is compared with it: both at once, and nothing beside them that works
 PATIENT = ./realworld/redis ./realworld/fleet
 # what has a target of its own, as it compiles the command for two processors

@@ -53,7 +53,7 @@ func TestAStateThatIsReadInPartBehavesLikeOneThatIsReadWhole(t *testing.T) {
 			var other *engine
 			var at, c *state
 			again := 0
-			walk(t, named(t, name), symmetry, 2000, func(e *engine, form []byte, st *state, acts []action) {
+			walk(t, named(t, name), symmetry, 1500, func(e *engine, form []byte, st *state, acts []action) {
 				if other == nil {
 					other = newEngine(e.world)
 					other.coder.symmetry = symmetry

@@ -97,7 +97,7 @@ func strays(t *testing.T, w World, ways int) int {
 func TestWhatIsRememberedIsWhatWouldBeMade(t *testing.T) {
 	for _, w := range Worlds() {
 		for _, symmetry := range []bool{false, true} {
-			n := recalls(t, w, symmetry, 10_000, mostRing)
+			n := recalls(t, w, symmetry, 7_000, mostRing)
 			assert.Equal(t, n > 0, w.Failovers == 0, "%s: %d were remembered", w.Name, n)
 		}
 	}
