@@ -88,13 +88,7 @@ func seedFlag(to *uint64) *value {
 // knows, which may describe some of its own.
 func policyFlag(to *string, name string) *value {
 	*to = name
-	return &value{kind: "P", text: name, set: func(s string) error {
-		if s == "" {
-			return fmt.Errorf("is empty; name a policy, or leave it out")
-		}
-		*to = s
-		return nil
-	}}
+	return pathFlag(to, "P", "policy")
 }
 
 func policiesFlag(to *[]string) *value { return namesFlag(to, "policy", nil) }

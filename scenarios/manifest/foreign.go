@@ -52,9 +52,7 @@ var strangers = []strangerFile{
 	{has("formation"), isAppJSON, appJSONRemedy},
 	{has("buildpacks"), isAppJSON, appJSONRemedy},
 	{has("terraform_version"), "is what Terraform prints of a state or a plan", describeTask},
-	{func(r *reader, root *yaml.Node) bool {
-		return r.child(root, "service") != nil && r.child(root, "servers") != nil
-	},
+	{has("service", "servers"),
 		"looks like a deploy.yml of Kamal, which stops containers as docker stop does", "write supervisor: {kind: docker, grace: 30s} in a scenario, with its drain_timeout for the grace"},
 	{func(r *reader, root *yaml.Node) bool {
 		return strings.Contains(r.plainText(root, "$schema"), "railway")

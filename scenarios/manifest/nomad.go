@@ -221,18 +221,18 @@ func (h *hclReader) worked(v hclValue, name string) (hclValue, bool) {
 }
 
 // known works out a value that is written, or refers to such in one step or several.
-func (h *hclReader) known(v hclValue, name string, steps int) (hclValue, bool) {
+func (h *hclReader) known(v hclValue, name string, depth int) (hclValue, bool) {
 	// A circle, which the tool refuses, ends here, and so does text that grows without end.
 	const deepest, most = 10, 1000
 	h.steps++
 	switch {
-	case v.kind == hclCall || steps == deepest || h.steps > most:
+	case v.kind == hclCall || depth == deepest || h.steps > most:
 		return v, false
 	case v.kind != hclDynamic:
 		return v, true
 	}
 	if m := reference.FindStringSubmatch(v.text); m != nil && m[0] == v.text {
-		return h.referred(m[1]+m[3], m[2]+m[4], name, steps)
+		return h.referred(m[1]+m[3], m[2]+m[4], name, depth)
 	}
 	if !v.quoted {
 		return v, false
@@ -240,7 +240,7 @@ func (h *hclReader) known(v hclValue, name string, steps int) (hclValue, bool) {
 	whole := true
 	text := reference.ReplaceAllStringFunc(v.text, func(part string) string {
 		m := reference.FindStringSubmatch(part)
-		inner, ok := h.referred(m[1]+m[3], m[2]+m[4], name, steps)
+		inner, ok := h.referred(m[1]+m[3], m[2]+m[4], name, depth)
 		whole = whole && ok && (inner.kind == hclText || inner.kind == hclNumber)
 		return inner.text
 	})
@@ -251,7 +251,7 @@ func (h *hclReader) known(v hclValue, name string, steps int) (hclValue, bool) {
 }
 
 // referred is the default of a variable or the value of a local. A default is an assumption.
-func (h *hclReader) referred(kind, called, name string, steps int) (hclValue, bool) {
+func (h *hclReader) referred(kind, called, name string, depth int) (hclValue, bool) {
 	for _, block := range h.root.named(map[string]string{"var": "variable", "local": "locals"}[kind]) {
 		key := called
 		if kind == "var" {
@@ -261,7 +261,7 @@ func (h *hclReader) referred(kind, called, name string, steps int) (hclValue, bo
 		if !ok || kind == "var" && block.label() != called {
 			continue
 		}
-		v, ok = h.known(v, name, steps+1)
+		v, ok = h.known(v, name, depth+1)
 		if ok && kind == "var" {
 			h.w.noteOnce("%s is var.%s, whose default is used", name, called)
 		}

@@ -42,8 +42,8 @@ func (w *Workload) note(format string, args ...any) {
 
 // noteOnce is note for what may come up several times.
 func (w *Workload) noteOnce(format string, args ...any) {
-	if text := fmt.Sprintf(format, args...); !slices.Contains(w.Notes, text) {
-		w.Notes = append(w.Notes, text)
+	if !slices.Contains(w.Notes, fmt.Sprintf(format, args...)) {
+		w.note(format, args...)
 	}
 }
 

@@ -98,6 +98,7 @@ func TestEveryListIsUnpacked(t *testing.T) {
 		})
 	}
 }
+
 func TestAListThatContainsItselfIsPassedOver(t *testing.T) {
 	_, _, message := refusal(t, "kind: List\nitems: &a [*a]\n", "")
 	assert.Equal(t, "holds nothing that is read here; name a file with a workload, such as a Deployment, a Compose service or a systemd unit", message)

@@ -243,6 +243,7 @@ func TestAnAutoscalerOfTheFileSaysHowManyPodsThereAre(t *testing.T) {
 	assert.Equal(t, 5, w.Replicas, "what is written counts")
 	assert.Empty(t, w.Notes)
 }
+
 func TestNullIsTheSameAsNotWritten(t *testing.T) {
 	w, err := Parse("f.yaml", []byte(rollout("Deployment", "apps/v1", "  replicas:\n  strategy: ~\n")), "")
 	require.NoError(t, err)
