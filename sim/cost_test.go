@@ -62,6 +62,19 @@ func TestMemoryIsFlatInSimulatedTime(t *testing.T) {
 	}
 }
 
+func TestAFleetAtRestHasNoBodyTooMany(t *testing.T) {
+	for _, workers := range []int{1, 100, 1000, 10_000} {
+		for _, slots := range []int{1, 4} {
+			sc := fiveMinuteFleet(workers, protocol.Minute)
+			sc.Fleet.Slots, sc.Deploys, sc.Faults.Crash = slots, model.Deploys{}, 0
+			w := newWorld(t, sc, "hybrid", 1)
+			run(t, w)
+			assert.Equal(t, workers, w.fleet.bodies, "%d workers, %d slots", workers, slots)
+			assert.Empty(t, w.fleet.idle)
+		}
+	}
+}
+
 func TestAHundredThousandWorkersRun(t *testing.T) {
 	sc := fiveMinuteFleet(100_000, 2*protocol.Minute)
 	sc.Deploys = model.Deploys{At: []protocol.Instant{protocol.Instant(40 * protocol.Second)}}

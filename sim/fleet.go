@@ -19,7 +19,8 @@ type fleet struct {
 	upAt   []protocol.Instant  // when the process in a seat began to run, where workers poll in step
 	slots  int                 // for claims, of each process
 	nobody body
-	idle   []*body // of processes that have ended
+	idle   []*body // of processes that have ended, or that have not come up
+	bodies int     // made so far
 
 	generation uint32 // of newly started processes
 	deploys    int32  // rollouts begun
@@ -84,12 +85,17 @@ type singleSlot struct {
 
 // makeBodies makes a number of bodies that lie side by side: so many, unless the fleet is small, that
 // the allocator gives those with one slot pages of their own, where each begins with a line, and in a
-// large fleet the others whole pages of which nothing is left over.
+// large fleet the others whole pages of which nothing is left over. A fleet that no rollout has
+// doubled has no body too many.
 func (f *fleet) makeBodies(cfg *protocol.Config) {
 	many := min(128, f.seats)
 	if f.seats >= vast {
 		many = 1024
 	}
+	if missing := f.wanted - f.bodies; missing > 0 {
+		many = min(many, missing)
+	}
+	f.bodies += many
 	if f.slots == 1 {
 		all := make([]singleSlot, many)
 		for i := range all {
