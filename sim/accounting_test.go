@@ -204,6 +204,21 @@ func bothMetersAgree(t *testing.T, row *meter.Row, b *books) {
 	}
 }
 
+// What a job has waited by the end of the run is its age without the work that was done on it, be that
+// saved or not: of six that arrive every ten seconds, one is worked on from the first moment.
+func TestWorkThatGoesOnAtTheEndIsNoDelay(t *testing.T) {
+	for _, save := range []protocol.Duration{0, 7 * protocol.Second} {
+		sc := quietFleet(0)
+		sc.Duration, sc.Deploys, sc.Faults = 65*protocol.Second, model.Deploys{}, model.Faults{}
+		sc.Fleet.Workers, sc.Fleet.Slots = 1, 1
+		j := &sc.Jobs[0]
+		j.Arrivals, j.Work, j.Fails, j.Save = table(dist.Constant(10*second)), table(dist.Constant(3600*second)), 0, save
+		row := run(t, newWorld(t, sc, "hybrid", 1))
+		require.EqualValues(t, 6, row.Counts[meter.JobsDelayed])
+		assert.InDelta(t, 45+35+25+15+5, seconds(row, meter.DelayTime), 0.1, "saved every %d", save)
+	}
+}
+
 func seconds(row *meter.Row, s meter.Sum) float64 { return float64(row.Sums[s]) / 1e6 }
 
 func everyNumberIsANumber(t *testing.T, row *meter.Row) {
