@@ -66,7 +66,7 @@ type queueKeys struct {
 	MaxAttempts  count `key:"max_attempts" least:"1" derived:"5 with count_at_claim" about:"a job is dead-lettered after so many claims; needs count_at_claim"`
 	Sweep        struct {
 		place
-		Period duration `key:"period" positive:"" default:"1h" about:"between two sweeps, under policies that have one"`
+		Period duration `key:"period" positive:"" shortest:"1ms" default:"1h" about:"between two sweeps, under policies that have one"`
 		Slack  duration `key:"slack" default:"0s" about:"a lease must have been over for this long"`
 	} `key:"sweep" about:"the sweep that looks for jobs of vanished workers"`
 	MaxClaims     count    `key:"max_claims" least:"1" derived:"no limit" about:"so many jobs are claimed at once, by all workers together"`
@@ -84,7 +84,7 @@ type behaviour struct {
 	CPUBound   chance   `key:"cpu_bound" default:"0%" about:"an execution starves its process, so that renewals wait for its end"`
 	Fails      chance   `key:"fails" default:"0%" about:"an execution ends in an error"`
 	OOM        chance   `key:"oom" default:"0%" about:"an execution kills its process"`
-	Save       duration `key:"save" default:"0s" about:"work between two saved cursors, from which the next execution goes on; 0 saves none"`
+	Save       duration `key:"save" shortest:"1ms" default:"0s" about:"work between two saved cursors, from which the next execution goes on; 0 saves none"`
 	Flush      flag     `key:"flush" default:"false" about:"a saved cursor is sent at once, and not with the next renewal; the handler works on meanwhile"`
 	Batch      count    `key:"batch" least:"1" most:"1000000" derived:"none" about:"the jobs come in batches of so many, in the order of their arrival; a batch is complete when its counter says so"`
 	Effects    count    `key:"effects" default:"1" most:"1000" about:"effects on the outside that no token guards"`
