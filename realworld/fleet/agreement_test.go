@@ -155,7 +155,7 @@ func TestRealProcessesAgreeWithTheSimulator(t *testing.T) {
 	for _, policy := range []string{"crash-only", "release-now"} {
 		t.Run(policy, func(t *testing.T) {
 			t.Parallel()
-			unlessBusy(t, 2, func(check assert.TestingT) time.Duration {
+			unlessBusy(t, 3, func(check assert.TestingT) time.Duration {
 				stall, redone, late := compared(t, policy, replications, func(*Plan) {})
 				same, text := stall.equivalent()
 				t.Log(text)
