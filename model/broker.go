@@ -2,6 +2,7 @@ package model
 
 import (
 	"github.com/quiesce/quiesce/internal/deviation"
+	"github.com/quiesce/quiesce/internal/prefetch"
 	"github.com/quiesce/quiesce/protocol"
 )
 
@@ -223,7 +224,9 @@ func (b *Broker) Foresee(req *Request, step int) {
 	case protocol.Renew, protocol.Save, protocol.Settle:
 		b.jobs.Foresee(uint64(e.Job), step)
 	default:
-		b.members.foresee(req.From.Seat, step)
+		if step == 0 {
+			b.members.foresee(req.From.Seat)
+		}
 	}
 }
 
@@ -231,7 +234,9 @@ func (b *Broker) Foresee(req *Request, step int) {
 // settled, and for another.
 func (b *Broker) ForeseeReturn(seat int32, job protocol.JobKey, step int) {
 	b.jobs.Foresee(uint64(job), step)
-	b.members.foresee(seat, step)
+	if step == 0 {
+		b.members.foresee(seat)
+	}
 }
 
 // ForeseeWaiting appends the seats of the requests that wait for a job and are answered next, as many
@@ -239,13 +244,13 @@ func (b *Broker) ForeseeReturn(seat int32, job protocol.JobKey, step int) {
 func (b *Broker) ForeseeWaiting(seats []int32) []int32 {
 	for m := b.longestParked(); m != nil && len(seats) < cap(seats); {
 		seats = append(seats, m.Seat)
-		if m.next < 0 {
+		if m.next == nobody {
 			break
 		}
-		if len(seats) == cap(seats) {
-			b.members.rows.Foresee(uint32(m.next))
-		}
 		m = b.members.row(m.next)
+		if len(seats) == cap(seats) {
+			prefetch.All(m)
+		}
 	}
 	return seats
 }

@@ -86,13 +86,24 @@ func (d *duel) answersAreWhole(t *rapid.T) {
 	}
 }
 
+// each calls f for every life that is known.
+func (t *memberTable) each(f func(m *member)) {
+	for seat := range t.newest.Places() {
+		for _, m := range t.lives(seat) {
+			if m != nil {
+				f(m)
+			}
+		}
+	}
+}
+
 // nobodyWaitsBesideAJob: a long poll waits only while nothing is claimable, and only of a
 // request that is open and of a worker that stays.
 func (d *duel) nobodyWaitsBesideAJob(t *rapid.T) {
 	b := d.broker
 	parked := 0
 	b.members.each(func(m *member) {
-		if m != nil && m.parked {
+		if m.parked {
 			parked++
 			require.Greater(t, m.seq, m.closed)
 			require.False(t, m.going)
@@ -101,7 +112,7 @@ func (d *duel) nobodyWaitsBesideAJob(t *rapid.T) {
 	})
 	listed := 0
 	for _, l := range b.members.waiters {
-		for i := l.head; i >= 0; i = b.members.row(i).next {
+		for i := l.head; i != nobody; i = b.members.row(i).next {
 			require.Equal(t, l.generation, b.members.row(i).Generation)
 			listed++
 		}

@@ -16,7 +16,7 @@ import (
 // It is the parts below in order; a search that renames seats writes them by itself.
 func (b *Broker) AppendCanonical(buf []byte, now protocol.Instant, ranks *protocol.Ranks) []byte {
 	buf = b.AppendJobs(buf, now, ranks)
-	for seat := range b.members.lives {
+	for seat := range b.members.newest.Places() {
 		buf = b.AppendSeat(buf, seat, now, ranks)
 	}
 	return b.AppendWaiting(buf, ranks)
@@ -66,7 +66,7 @@ func (b *Broker) AppendJobs(buf []byte, now protocol.Instant, ranks *protocol.Ra
 // AppendSeat appends the part that is about the lives of one seat, and does not name it.
 func (b *Broker) AppendSeat(buf []byte, seat int, now protocol.Instant, ranks *protocol.Ranks) []byte {
 	c := canonical{protocol.FormWriter{Buf: buf, Now: now}, ranks}
-	for _, m := range b.members.inOrder(seat) {
+	for _, m := range b.members.lives(seat) {
 		c.member(b, m)
 	}
 	return c.Buf
@@ -76,7 +76,7 @@ func (b *Broker) AppendSeat(buf []byte, seat int, now protocol.Instant, ranks *p
 func (b *Broker) AppendWaiting(buf []byte, ranks *protocol.Ranks) []byte {
 	c := canonical{protocol.FormWriter{Buf: buf}, ranks}
 	for _, l := range b.members.waiters {
-		for i := l.head; i >= 0; i = b.members.row(i).next {
+		for i := l.head; i != nobody; i = b.members.row(i).next {
 			m := b.members.row(i)
 			c.Num(2*ranks.Seat(int(m.Seat)) + b.members.life(m) + 1)
 		}
@@ -180,28 +180,18 @@ func (c *canonical) member(b *Broker, m *member) {
 	}
 }
 
-// inOrder returns the two lives of a seat, the older first; nil is one that was not yet.
-func (t *memberTable) inOrder(seat int) (lives [2]*member) {
-	for k, place := range t.lives[seat] {
-		if place != 0 {
-			lives[k] = t.row(int32(place - 1))
-		}
-	}
-	return lives
-}
-
 // life says whether a member is the older life of its seat, 0, or the newer, 1.
 func (t *memberTable) life(m *member) uint64 {
-	if t.inOrder(int(m.Seat))[0] == m {
-		return 0
+	if t.place(m) == m.Seat {
+		return 1
 	}
-	return 1
+	return 0
 }
 
 // AddNumbers adds every token, request number and incarnation that b remembers to ranks.
 func (b *Broker) AddNumbers(ranks *protocol.Ranks) {
 	b.AddJobNumbers(ranks)
-	for seat := range b.members.lives {
+	for seat := range b.members.newest.Places() {
 		b.AddSeatNumbers(seat, ranks)
 	}
 }
@@ -218,9 +208,8 @@ func (b *Broker) AddJobNumbers(ranks *protocol.Ranks) {
 
 // AddSeatNumbers adds those of the part that is about the lives of one seat.
 func (b *Broker) AddSeatNumbers(seat int, ranks *protocol.Ranks) {
-	for _, place := range b.members.lives[seat] {
-		if place != 0 {
-			m := b.members.rows.At(place - 1)
+	for _, m := range b.members.lives(seat) {
+		if m != nil {
 			ranks.Seqs[seat].Add(m.closed)
 			ranks.Seqs[seat].Add(m.seq)
 			ranks.Lives[seat].Add(m.Incarnation)
@@ -233,7 +222,7 @@ func (b *Broker) AddSeatNumbers(seat int, ranks *protocol.Ranks) {
 func (b *Broker) EachWaiting(f func(place int, who Member, newer bool)) {
 	place := 0
 	for _, l := range b.members.waiters {
-		for i := l.head; i >= 0; i = b.members.row(i).next {
+		for i := l.head; i != nobody; i = b.members.row(i).next {
 			m := b.members.row(i)
 			f(place, m.Member, b.members.life(m) == 1)
 			place++

@@ -81,7 +81,7 @@ func TestABrokerReadBackRepeatsItsAnswers(t *testing.T) {
 		read := new(Broker)
 		readBack(t, s.b, s.now, read)
 		var out, again Outbox
-		repeat := Request{From: s.b.members.inOrder(0)[1].Member, Effect: protocol.Effect{Kind: protocol.Claim, Slot: protocol.NoSlot, Seq: s.b.members.inOrder(0)[1].seq, Want: 1}}
+		repeat := Request{From: s.b.members.lives(0)[1].Member, Effect: protocol.Effect{Kind: protocol.Claim, Slot: protocol.NoSlot, Seq: s.b.members.lives(0)[1].seq, Want: 1}}
 		s.b.Handle(s.now, repeat, &out)
 		read.Handle(s.now, repeat, &again)
 		require.Len(t, out.Answers, 1+jobs)

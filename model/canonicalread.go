@@ -12,7 +12,7 @@ import (
 // The bytes must come from AppendCanonical: they are not checked.
 func (b *Broker) ReadCanonical(now protocol.Instant, buf []byte) []byte {
 	buf = b.ReadJobs(now, buf)
-	for seat := range b.members.lives {
+	for seat := range b.members.newest.Places() {
 		buf = b.ReadSeat(now, seat, buf)
 	}
 	return b.ReadWaiting(buf)
@@ -59,17 +59,12 @@ func (b *Broker) ReadSeat(now protocol.Instant, seat int, buf []byte) []byte {
 func (b *Broker) ReadWaiting(buf []byte) []byte {
 	r := protocol.ReadForm(buf, 0)
 	b.serial = 0
-	for _, lives := range b.members.lives {
-		for _, place := range lives {
-			if place != 0 {
-				b.serial = max(b.serial, b.members.row(int32(place-1)).Incarnation)
-			}
-		}
+	for seat := range b.members.newest.Places() { // the older life in a seat has the lower number
+		b.serial = max(b.serial, b.members.newest.At(uint32(seat)).Incarnation)
 	}
 	b.members.waiters = b.members.waiters[:0]
 	for i := r.Num(); i != 0; i = r.Num() {
-		place := b.members.lives[(i-1)/2][(i-1)%2]
-		m := b.members.row(int32(place - 1))
+		m := b.members.lives(int(i-1) / 2)[(i-1)%2]
 		b.members.park(m.parkedAt(), m)
 	}
 	return r.Rest()
@@ -110,23 +105,33 @@ func (b *Broker) readRow(r *protocol.FormReader, job protocol.JobKey) {
 // readMember reads life k of a seat.
 func (b *Broker) readMember(r *protocol.FormReader, seat int32, k int) {
 	t := &b.members
-	place := &t.lives[seat][k]
-	if *place != 0 {
-		t.ungrant(t.row(int32(*place - 1)))
+	newest := t.newest.At(uint32(seat))
+	m := t.lives(int(seat))[k]
+	if m != nil {
+		t.ungrant(m)
 	}
 	flags := r.Byte()
-	if flags == 0 {
-		if *place != 0 {
-			t.rows.Free(*place - 1)
-			*place = 0
+	switch {
+	case flags == 0 && k == 1:
+		newest.Incarnation = 0
+		return
+	case flags == 0:
+		if m != nil {
+			t.before.Free(newest.past - 1)
+			newest.past = 0
 		}
 		return
+	case k == 1:
+		m = newest
+	case m == nil:
+		newest.past = t.before.New() + 1
+		m = t.before.At(newest.past - 1)
 	}
-	if *place == 0 {
-		*place = t.rows.New() + 1
+	past := uint32(0)
+	if m == newest {
+		past = newest.past
 	}
-	m := t.row(int32(*place - 1))
-	*m = member{prev: -1, next: -1, going: flags&goingBit != 0}
+	*m = member{prev: nobody, next: nobody, past: past, going: flags&goingBit != 0}
 	m.Member = Member{Seat: seat, Nonce: r.Num(), Incarnation: r.Num(), Generation: uint32(r.Num())}
 	m.closed, m.seq = r.Num(), r.Num()
 	switch {

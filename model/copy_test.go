@@ -15,11 +15,9 @@ func dump(b *Broker) string {
 	s := fmt.Sprintf("serial %d, sweep at %v, leases %d, journal %+v\n", b.serial, b.sweepAt, b.leases.running, b.journal[b.safe:])
 	b.EachJob(func(job protocol.JobKey, row *JobRow) { s += fmt.Sprintf("job %d %+v\n", job, *row) })
 	b.members.each(func(m *member) {
-		if m != nil {
-			s += fmt.Sprintf("member %+v", *m)
-			b.members.eachGrant(m, func(g grant) { s += fmt.Sprintf(" granted %+v", g) })
-			s += "\n"
-		}
+		s += fmt.Sprintf("member %+v", *m)
+		b.members.eachGrant(m, func(g grant) { s += fmt.Sprintf(" granted %+v", g) })
+		s += "\n"
 	})
 	queue := func(r *ring[protocol.JobKey]) (jobs []protocol.JobKey) {
 		for i := range r.size {

@@ -1,9 +1,6 @@
 package model
 
-import (
-	"github.com/quiesce/quiesce/internal/prefetch"
-	"github.com/quiesce/quiesce/protocol"
-)
+import "github.com/quiesce/quiesce/protocol"
 
 // member is the broker's one bounded row of a worker's life: the highest claim request that
 // is closed and what the newest was given.
@@ -14,7 +11,8 @@ type member struct {
 	waited     protocol.Duration // by the newest request until it was granted; while it is parked, less the instant since when
 	going      bool
 	parked     bool
-	prev, next int32 // places of neighbours among the parked of one generation; -1 is none
+	prev, next place  // of neighbours among the parked of one generation
+	past       uint32 // of a newest life, the place of the one before it in memberTable.before plus one; 0 is none
 	// What the newest request was given, in order: one job, which is all that a worker with one slot
 	// asks for, and places in memberTable.granted plus one of the next and the last of the others;
 	// 0 is none.
@@ -34,26 +32,30 @@ type grantNode struct {
 }
 
 // memberTable holds two lives per seat, the present and the one before it: a message lives
-// shorter than a life, so nobody asks after older ones.
+// shorter than a life, so nobody asks after older ones. The present one lies at its seat's number,
+// so that nothing has to be read before it.
 type memberTable struct {
-	seats   int32       // how many there may be
-	lives   [][2]uint32 // by seat, the older life and the newer: places in rows plus one; 0 is none
-	rows    Slab[member]
+	seats   int32        // how many there may be
+	newest  Slab[member] // by seat; of one that was not yet the incarnation is 0
+	before  Slab[member] // of those that were before them
 	granted Slab[grantNode]
 	waiters []waitList // by ascending generation
 	slots   int32      // jobs in one claim answer at most
 }
 
-// Places in memberTable.lives. The only life of a seat is the newer.
-const (
-	olderLife = iota
-	newerLife
-)
+// place says where a member's row lies: the newest life of a seat at the seat's number, an older one
+// at pastPlace of that in memberTable.before.
+type place = int32
+
+// nobody is the place of none.
+const nobody place = -1
+
+func pastPlace(in uint32) place { return -2 - place(in) }
 
 // waitList is the parked requests of one generation, longest waiting first, by their places.
 type waitList struct {
 	generation uint32
-	head, tail int32
+	head, tail place
 }
 
 // firstSeats are known from the beginning, so that equal brokers of small fleets are of one size.
@@ -62,23 +64,43 @@ const firstSeats = 1024
 
 func (t *memberTable) init(seats, slots int) {
 	t.seats, t.slots = int32(seats), int32(slots)
-	t.lives = make([][2]uint32, min(seats, firstSeats))
+	t.know(min(seats, firstSeats))
 }
 
-// row returns the member at a place of a list.
-func (t *memberTable) row(place int32) *member { return t.rows.At(uint32(place)) }
-
-// each calls f for both lives of every seat, in order; m is nil for one that was not yet.
-func (t *memberTable) each(f func(m *member)) {
-	for seat := range t.lives {
-		for _, place := range t.lives[seat] {
-			if place == 0 {
-				f(nil)
-			} else {
-				f(t.rows.At(place - 1))
-			}
-		}
+// know makes room for the lives of so many seats.
+func (t *memberTable) know(seats int) {
+	for t.newest.Places() < seats {
+		t.newest.New()
 	}
+}
+
+// row returns the member at a place.
+func (t *memberTable) row(at place) *member {
+	if at >= 0 {
+		return t.newest.At(uint32(at))
+	}
+	return t.before.At(uint32(-2 - at))
+}
+
+// place returns where a member's row lies.
+func (t *memberTable) place(m *member) place {
+	newest := t.newest.At(uint32(m.Seat))
+	if newest == m {
+		return m.Seat
+	}
+	return pastPlace(newest.past - 1)
+}
+
+// lives returns the two lives of a seat, the older first; nil is one that was not yet.
+func (t *memberTable) lives(seat int) (lives [2]*member) {
+	m := t.newest.At(uint32(seat))
+	if m.Incarnation != 0 {
+		lives[1] = m
+	}
+	if m.past != 0 {
+		lives[0] = t.before.At(m.past - 1)
+	}
+	return lives
 }
 
 // grant notes what the newest request of m was given.
@@ -120,41 +142,26 @@ func (t *memberTable) eachGrant(m *member, f func(g grant)) {
 
 // find returns the row of a life, or nil when it is not known.
 func (t *memberTable) find(who Member) *member {
-	if who.Incarnation == 0 || who.Seat < 0 || int(who.Seat) >= len(t.lives) {
+	if who.Incarnation == 0 || who.Seat < 0 || int(who.Seat) >= t.newest.Places() {
 		return nil
 	}
-	for k := newerLife; k >= olderLife; k-- { // hardly anybody asks after the older
-		if place := t.lives[who.Seat][k]; place != 0 {
-			if m := t.rows.At(place - 1); m.Incarnation == who.Incarnation {
-				return m
-			}
+	m := t.newest.At(uint32(who.Seat))
+	if m.Incarnation == who.Incarnation {
+		return m
+	}
+	if m.past != 0 { // hardly anybody asks after the older
+		if m = t.before.At(m.past - 1); m.Incarnation == who.Incarnation {
+			return m
 		}
 	}
 	return nil
 }
 
-// foresee has the memory fetched that find will read for the newer life of a seat, in two steps.
-func (t *memberTable) foresee(seat int32, step int) {
-	if seat < 0 || int(seat) >= len(t.lives) {
-		return
+// foresee has the memory fetched that find will read for the newest life of a seat.
+func (t *memberTable) foresee(seat int32) {
+	if seat >= 0 && int(seat) < t.newest.Places() {
+		t.newest.Foresee(uint32(seat))
 	}
-	switch of := &t.lives[seat]; step {
-	case 0:
-		prefetch.All(of)
-	case 1:
-		if place := of[newerLife]; place != 0 {
-			t.rows.Foresee(place - 1)
-		}
-	}
-}
-
-// place returns where a member's row lies.
-func (t *memberTable) place(m *member) int32 {
-	of := t.lives[m.Seat]
-	if t.rows.At(of[newerLife]-1) == m {
-		return int32(of[newerLife] - 1)
-	}
-	return int32(of[olderLife] - 1)
 }
 
 // parkedAt returns since when the newest request of a member is parked.
@@ -166,8 +173,8 @@ func (t *memberTable) park(since protocol.Instant, m *member) {
 	l := t.list(m.Generation)
 	m.parked = true
 	m.waited = -protocol.Duration(since)
-	m.prev, m.next = l.tail, -1
-	if l.tail >= 0 {
+	m.prev, m.next = l.tail, nobody
+	if l.tail != nobody {
 		t.row(l.tail).next = i
 	} else {
 		l.head = i
@@ -186,7 +193,7 @@ func (t *memberTable) list(generation uint32) *waitList {
 	}
 	t.waiters = append(t.waiters, waitList{})
 	copy(t.waiters[k+1:], t.waiters[k:])
-	t.waiters[k] = waitList{generation: generation, head: -1, tail: -1}
+	t.waiters[k] = waitList{generation: generation, head: nobody, tail: nobody}
 	return &t.waiters[k]
 }
 
@@ -195,28 +202,30 @@ func (t *memberTable) unpark(now protocol.Instant, m *member) {
 	if !m.parked {
 		return
 	}
+	t.link(m, m.next, m.prev)
 	for k := range t.waiters {
-		l := &t.waiters[k]
-		if l.generation != m.Generation {
-			continue
-		}
-		if m.prev >= 0 {
-			t.row(m.prev).next = m.next
-		} else {
-			l.head = m.next
-		}
-		if m.next >= 0 {
-			t.row(m.next).prev = m.prev
-		} else {
-			l.tail = m.prev
-		}
-		if l.head < 0 {
+		if t.waiters[k].head == nobody {
 			t.waiters = append(t.waiters[:k], t.waiters[k+1:]...)
+			break
 		}
-		break
 	}
-	m.prev, m.next, m.parked = -1, -1, false
+	m.prev, m.next, m.parked = nobody, nobody, false
 	m.waited += protocol.Duration(now)
+}
+
+// link has who is before a parked member followed by one place, and who is behind it preceded by another.
+func (t *memberTable) link(m *member, next, prev place) {
+	l := t.list(m.Generation)
+	if m.prev != nobody {
+		t.row(m.prev).next = next
+	} else {
+		l.head = next
+	}
+	if m.next != nobody {
+		t.row(m.next).prev = prev
+	} else {
+		l.tail = prev
+	}
 }
 
 // waiting returns the request that is served next, or nil. A job that came back prefers a
@@ -241,9 +250,9 @@ func (t *memberTable) waiting(generation uint32, returned bool) *member {
 
 func (t *memberTable) copyTo(dst *memberTable) {
 	dst.seats, dst.slots = t.seats, t.slots
-	dst.lives = append(dst.lives[:0], t.lives...)
 	dst.waiters = append(dst.waiters[:0], t.waiters...)
-	t.rows.CopyTo(&dst.rows)
+	t.newest.CopyTo(&dst.newest)
+	t.before.CopyTo(&dst.before)
 	t.granted.CopyTo(&dst.granted)
 }
 
@@ -253,14 +262,9 @@ func (b *Broker) register(now protocol.Instant, who Member, out *Outbox) {
 		b.answer(who, protocol.RegisteredAs(0, protocol.Refused), out)
 		return
 	}
-	if beyond := int(who.Seat) + 1 - len(t.lives); beyond > 0 {
-		t.lives = append(t.lives, make([][2]uint32, beyond)...)
-	}
-	for _, place := range t.lives[who.Seat] {
-		if place == 0 {
-			continue
-		}
-		if m := t.rows.At(place - 1); m.Nonce == who.Nonce {
+	t.know(int(who.Seat) + 1)
+	for _, m := range t.lives(int(who.Seat)) {
+		if m != nil && m.Nonce == who.Nonce {
 			who.Incarnation = m.Incarnation
 			b.answer(who, protocol.RegisteredAs(m.Incarnation, protocol.OK), out)
 			return
@@ -268,26 +272,39 @@ func (b *Broker) register(now protocol.Instant, who Member, out *Outbox) {
 	}
 	b.serial++
 	who.Incarnation = b.serial
-	*t.newest(now, who.Seat) = member{Member: who, prev: -1, next: -1}
+	t.seat(now, who)
 	b.answer(who, protocol.RegisteredAs(who.Incarnation, protocol.OK), out)
 	if b.cfg.SweepAtBoot {
 		b.sweep(now, out)
 	}
 }
 
-// newest returns the row for a new life in a seat, that of the older of two if there are two.
-func (t *memberTable) newest(now protocol.Instant, seat int32) *member {
-	of := &t.lives[seat]
-	place := of[olderLife]
-	if place == 0 {
-		place = t.rows.New() + 1
-	} else {
-		m := t.rows.At(place - 1)
-		t.unpark(now, m)
-		t.ungrant(m)
+// seat begins a life. The one in its seat before it makes room, and has the room of the one before
+// that, which nobody asks after any more.
+func (t *memberTable) seat(now protocol.Instant, who Member) {
+	m := t.newest.At(uint32(who.Seat))
+	past := m.past
+	if m.Incarnation != 0 {
+		if past == 0 {
+			past = t.before.New() + 1
+		} else {
+			oldest := t.before.At(past - 1)
+			t.unpark(now, oldest)
+			t.ungrant(oldest)
+		}
+		t.moveTo(m, past-1)
 	}
-	of[olderLife], of[newerLife] = of[newerLife], place
-	return t.rows.At(place - 1)
+	*m = member{Member: who, prev: nobody, next: nobody, past: past}
+}
+
+// moveTo moves a newest life to a place in before.
+func (t *memberTable) moveTo(m *member, in uint32) {
+	if at := pastPlace(in); m.parked {
+		t.link(m, at, at)
+	}
+	to := t.before.At(in)
+	*to = *m
+	to.past = 0
 }
 
 // going closes an incarnation for new claims. Expiry of its claims is an interruption from
