@@ -84,16 +84,15 @@ type singleSlot struct {
 }
 
 // makeBodies makes a number of bodies that lie side by side: so many, unless the fleet is small, that
-// the allocator gives those with one slot pages of their own, where each begins with a line, and in a
-// large fleet the others whole pages of which nothing is left over. A fleet that no rollout has
-// doubled has no body too many.
+// the allocator gives them pages of their own, where those with one slot each begin with a line, and
+// of which next to nothing is left over. A fleet that no rollout has doubled has no body too many.
 func (f *fleet) makeBodies(cfg *protocol.Config) {
+	const most = 1024
 	many := min(128, f.seats)
-	if f.seats >= vast {
-		many = 1024
-	}
 	if missing := f.wanted - f.bodies; missing > 0 {
-		many = min(many, missing)
+		many = min(most, missing)
+	} else if f.seats >= vast {
+		many = most
 	}
 	f.bodies += many
 	if f.slots == 1 {
