@@ -118,15 +118,14 @@ func (w *World) countsFirst(p *process, e event, ev *protocol.Event) bool {
 		return true
 	}
 	at := w.now.Add(w.latency(StreamMessage, p.name(), n+1))
-	w.at(at, event{kind: evCount, whom: e.whom, what: w.answers.Put(answerNode{event: *ev})})
+	w.at(at, event{kind: evCount, whom: e.whom, what: w.answers.put(answerNode{event: *ev})})
 	p.expect(w.now, at)
 	return true
 }
 
 // onCount is the arrival of a request that counts a job down. It changes nothing the second time.
 func (w *World) onCount(e event) {
-	ack := w.answers.At(e.what).event
-	w.answers.Free(e.what)
+	ack := w.answers.take(e.what).event
 	if j, b := w.batches.of(ack.Job); j != nil && !j.counted {
 		w.counts(e.whom, ack.Job, j, b)
 	}

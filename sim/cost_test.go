@@ -45,7 +45,7 @@ func TestNothingIsAllocatedPerEventOnceWarm(t *testing.T) {
 
 func TestMemoryIsFlatInSimulatedTime(t *testing.T) {
 	size := func(w *World) int {
-		return w.queue.Len() + w.requests.Places() + w.answers.Places()
+		return w.queue.Len() + len(w.requests.all) + len(w.answers.all)
 	}
 	for _, policy := range []string{"hybrid", "crash-only"} {
 		w := newWorld(t, fiveMinuteFleet(100, 24*protocol.Hour), policy, 1)

@@ -37,7 +37,7 @@ func (w *World) foresee(next []agenda.Entry[event]) {
 
 func (w *World) foreseeRequest(e *event, step int) {
 	if e.kind == evRequest || e.kind == evHangup {
-		w.broker.Foresee(w.requests.At(e.what), step)
+		w.broker.Foresee(w.requests.at(e.what), step)
 	}
 }
 

@@ -14,7 +14,7 @@ func (w *World) send(p *process, e *protocol.Effect) {
 	if w.sc.Queue.InStep && e.Kind == protocol.Claim {
 		poll, upAt := protocol.Instant(w.sc.Queue.Poll), w.fleet.upAt[p.seat]
 		at := upAt + (w.now-upAt+poll-1)/poll*poll
-		w.at(at, event{kind: evBeat, whom: p.whom(), what: w.requests.Put(model.Request{Effect: *e})})
+		w.at(at, event{kind: evBeat, whom: p.whom(), what: w.requests.put(model.Request{Effect: *e})})
 		p.expect(w.now, at)
 		return
 	}
@@ -37,8 +37,7 @@ func (w *World) transmit(p *process, e *protocol.Effect) {
 
 // dispatchRequest has an effect arrive at the broker.
 func (w *World) dispatchRequest(p *process, e *protocol.Effect, at protocol.Instant) {
-	place := w.requests.New()
-	req := w.requests.At(place)
+	place, req := w.requests.room()
 	req.From, req.Effect = p.member(), *e
 	w.at(at, event{kind: evRequest, whom: whom{seat: p.seat}, what: place})
 	p.expect(w.now, at)
@@ -53,18 +52,11 @@ func (w *World) hangUp(p *process) {
 	n := uint64(p.sent) * drawsPerMessage
 	p.sent++
 	req := model.Request{From: p.member()}
-	w.at(w.now.Add(w.latency(StreamMessage, p.name(), n+1)), event{kind: evHangup, whom: whom{seat: p.seat}, what: w.requests.Put(req)})
-}
-
-// takeRequest takes the content of an event off the wire.
-func (w *World) takeRequest(e event) model.Request {
-	req := *w.requests.At(e.what)
-	w.requests.Free(e.what)
-	return req
+	w.at(w.now.Add(w.latency(StreamMessage, p.name(), n+1)), event{kind: evHangup, whom: whom{seat: p.seat}, what: w.requests.put(req)})
 }
 
 func (w *World) onHangup(e event) {
-	who := w.takeRequest(e).From
+	who := w.requests.take(e.what).From
 	if w.check != nil {
 		w.check.HungUp(w.now, who)
 	}
@@ -86,10 +78,10 @@ func (w *World) onRequest(e event) {
 		w.serve(e)
 		return
 	}
-	p, from := w.fleet.at(e.seat), w.requests.At(e.what).From
+	p, from := w.fleet.at(e.seat), w.requests.at(e.what).From
 	w.brokerFree = max(w.brokerFree, w.now)
 	if w.brokerFree > w.now.Add(w.sc.Queue.MaxMessageAge) {
-		w.requests.Free(e.what)
+		w.requests.drop(e.what)
 	} else {
 		w.brokerFree = w.brokerFree.Add(w.sc.Queue.Service)
 		w.at(w.brokerFree, event{kind: evServe, whom: whom{seat: e.seat}, what: e.what})
@@ -103,7 +95,7 @@ func (w *World) onRequest(e event) {
 }
 
 func (w *World) serve(e event) {
-	req := w.takeRequest(e)
+	req := w.requests.take(e.what)
 	w.stir(uint64(req.Effect.Kind)<<8|uint64(req.Effect.Verb), uint64(req.Effect.Job), uint64(req.Effect.Token)^req.Effect.Seq)
 	if w.check != nil {
 		w.check.Asked(w.now, &req)
@@ -202,8 +194,7 @@ func (w *World) dispatchAnswer(p *process, parts []model.Answer, at protocol.Ins
 func (w *World) chain(parts []model.Answer) uint32 {
 	next := uint32(0)
 	for i := len(parts) - 1; i >= 0; i-- {
-		place := w.answers.New()
-		node := w.answers.At(place)
+		place, node := w.answers.room()
 		node.event, node.next = parts[i].Event, next
 		next = place + 1
 	}
@@ -213,8 +204,7 @@ func (w *World) chain(parts []model.Answer) uint32 {
 // onAnswer delivers the parts of one message with nothing in between.
 func (w *World) onAnswer(p *process, e event) {
 	for place := e.what; place != 0; {
-		node := *w.answers.At(place - 1)
-		w.answers.Free(place - 1)
+		node := w.answers.take(place - 1)
 		place = node.next
 		if p.life == e.life && p.state == seatUp && !w.countsFirst(p, e, &node.event) {
 			w.step(p, node.event)

@@ -90,8 +90,8 @@ type World struct {
 	now      protocol.Instant
 	end      protocol.Instant
 	queue    agenda.Agenda[event]
-	requests model.Slab[model.Request] // on the wire
-	answers  model.Slab[answerNode]    // likewise
+	requests wire[model.Request]
+	answers  wire[answerNode]
 
 	broker     *model.Broker
 	brokerTick protocol.Instant // of the one tick that counts
@@ -317,7 +317,7 @@ func (w *World) deliver(p *process, e event) {
 	case evTick:
 		w.onTick(p)
 	case evBeat:
-		req := w.takeRequest(e)
+		req := w.requests.take(e.what)
 		w.transmit(p, &req.Effect)
 	case evReconnect:
 		w.step(p, protocol.Event{Kind: protocol.Reconnected})
@@ -328,11 +328,10 @@ func (w *World) deliver(p *process, e event) {
 func (w *World) drop(e event) {
 	switch e.kind {
 	case evBeat:
-		w.requests.Free(e.what)
+		w.requests.drop(e.what)
 	case evAnswer:
 		for place := e.what; place != 0; {
-			w.answers.Free(place - 1)
-			place = w.answers.At(place - 1).next
+			place = w.answers.take(place - 1).next
 		}
 	}
 }
