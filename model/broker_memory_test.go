@@ -75,3 +75,20 @@ func TestMemoryIsThatOfTheJobsThatAreThereAtOnce(t *testing.T) {
 	assert.LessOrEqual(t, s.b.safe, len(s.b.journal)/2, "of the journal, what is past forgetting")
 	assert.LessOrEqual(t, cap(s.b.returned)+cap(s.b.delayed), 512)
 }
+
+// What the requests of a life were given is forgotten with it.
+func TestLivesThatComeAndGoTakeNoMemory(t *testing.T) {
+	s := tell(t)
+	for life := range 10 {
+		w := s.worker(0, uint32(life+1))
+		for range 4 {
+			s.job()
+		}
+		for _, g := range w.ask(4) {
+			require.Equal(t, protocol.OK, w.ack(g))
+		}
+	}
+	m := &s.b.members
+	assert.Equal(t, 1, m.before.Places())
+	assert.Equal(t, 2*3, m.granted.Places(), "of each of two lives, all grants but the first")
+}

@@ -302,9 +302,7 @@ func (t *memberTable) moveTo(m *member, in uint32) {
 	if at := pastPlace(in); m.parked {
 		t.link(m, at, at)
 	}
-	to := t.before.At(in)
-	*to = *m
-	to.past = 0
+	*t.before.At(in) = *m
 }
 
 // going closes an incarnation for new claims. Expiry of its claims is an interruption from
