@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/model/dist"
@@ -97,21 +98,24 @@ func (in *input) readManifest(path, selector string) error {
 	if s.Supervisor.Rollout.Strategy == model.OneByOne && (w.Unavailable() > 1 || w.Strategy.PodManagementPolicy == "Parallel") {
 		in.note("manifest: the pods are replaced one by one here, although the manifest allows more at once")
 	}
-	return in.waitForProbe(protocol.Duration(w.ReadinessDelay))
+	var note string
+	if s.Fleet.Start, note = startAfterProbe(s.Fleet.Start, w.ReadinessDelay); note != "" {
+		in.note("%s", note)
+	}
+	return nil
 }
 
-// waitForProbe lets a process start as late as its probe can find it ready.
-func (in *input) waitForProbe(delay protocol.Duration) error {
-	if int64(delay) <= in.scenario.Fleet.Start.Max() {
-		return nil
+// startAfterProbe returns a start that is as late as a probe can find a process ready, and says so; it
+// says nothing where the start is as late by itself.
+func startAfterProbe(start *dist.Table, delay time.Duration) (late *dist.Table, note string) {
+	if int64(delay) <= start.Max() {
+		return start, ""
 	}
-	start, err := dist.Constant(int64(delay))
+	late, err := dist.Constant(int64(delay))
 	if err != nil {
-		return &Error{File: "manifest", Problem: err.Error()}
+		panic(err) // only what is negative cannot be
 	}
-	in.scenario.Fleet.Start = start
-	in.note("manifest: a pod is ready %v after its start at the soonest, so its worker asks for jobs then", delay)
-	return nil
+	return late, fmt.Sprintf("manifest: a pod is ready %v after its start at the soonest, so its worker asks for jobs then", protocol.Duration(delay))
 }
 
 // fitHandler shortens what a worker would refuse to declare under this grace.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/quiesce/quiesce/model"
 	"github.com/quiesce/quiesce/protocol"
+	"github.com/quiesce/quiesce/scenarios/manifest"
 )
 
 // Parse reads a scenario out of data, the text of the file called file. Files that the
@@ -56,10 +57,10 @@ func (r *reader) scenario(d *document) *model.Scenario {
 	if s.Warmup >= s.Duration {
 		r.fail(d.Warmup.place, s.Warmup.String()+" must be shorter than duration "+s.Duration.String(), "shorten warmup or lengthen duration")
 	}
-	var replicas int
-	s.Supervisor, replicas = r.supervisor(&d.Supervisor, &d.Fleet.Workers)
+	var deployed *manifest.Workload
+	s.Supervisor, deployed = r.supervisor(&d.Supervisor, &d.Fleet.Workers)
+	s.Fleet = r.fleet(d, deployed)
 	s.Remarks = r.remarks
-	s.Fleet = r.fleet(d, replicas)
 	r.stopsOfNodes(&d.Faults, s)
 	s.Jobs, s.Trace = r.jobs(&d.Jobs, s.Supervisor.WorkerGrace())
 	r.countJobs(&d.Jobs, s)
@@ -79,23 +80,28 @@ func defaultWarmup(duration protocol.Duration) protocol.Duration {
 // maxWorkers is what one machine can simulate; the table of keys has it too.
 const maxWorkers = 1_000_000
 
-// fleet takes the number of workers from the manifest when the scenario does not say it.
-func (r *reader) fleet(d *document, replicas int) model.Fleet {
+// fleet takes from the manifest, if there is one, what the scenario does not say.
+func (r *reader) fleet(d *document, deployed *manifest.Workload) model.Fleet {
 	f := model.Fleet{Workers: d.Fleet.Workers.value, Slots: d.Fleet.Slots.value, Prefetch: d.Fleet.Prefetch.value, Start: d.Fleet.Start.table}
-	if d.Fleet.Workers.written() {
-		return f
+	if deployed != nil && !d.Fleet.Start.written() {
+		var note string
+		if f.Start, note = startAfterProbe(f.Start, deployed.ReadinessDelay); note != "" {
+			r.remarks = append(r.remarks, note)
+		}
 	}
-	f.Workers = replicas
 	switch {
-	case !d.Supervisor.Manifest.written():
+	case d.Fleet.Workers.written():
+	case deployed == nil:
 		at := d.Fleet.place
 		if !at.written() {
 			at = d.place
 		}
 		at.field = d.Fleet.Workers.field
 		r.fail(at, "is missing", "write fleet: {workers: 100}, or name a manifest under supervisor")
-	case replicas < 1 || replicas > maxWorkers:
-		r.fail(d.Supervisor.Manifest.place, fmt.Sprintf("has %d replicas", replicas), "write fleet: {workers: 100}")
+	case deployed.Replicas < 1 || deployed.Replicas > maxWorkers:
+		r.fail(d.Supervisor.Manifest.place, fmt.Sprintf("has %d replicas", deployed.Replicas), "write fleet: {workers: 100}")
+	default:
+		f.Workers = deployed.Replicas
 	}
 	return f
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -242,6 +243,20 @@ func TestAFleetOfTheScenarioIsReplacedInTheWayOfItsManifest(t *testing.T) {
 			assert.Equal(t, model.Rollout{MaxSurge: model.IntOrPercent{Value: c.surge}, MaxUnavailable: model.IntOrPercent{Value: c.down}}, s.Supervisor.Rollout)
 			assert.Contains(t, Notes(s), "manifest: its number of workers, 1, gives way to fleet.workers 9")
 		})
+	}
+}
+
+// As where the manifest stands alone; what the scenario says goes before it.
+func TestAFleetStartsAsLateAsItsManifestFindsItReady(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "d.yaml"), []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\n"+
+		"spec: {replicas: 2, template: {spec: {containers: [{name: c, readinessProbe: {initialDelaySeconds: 60}}]}}}\n"), 0o644))
+	const note = "manifest: a pod is ready 1m0s after its start at the soonest, so its worker asks for jobs then"
+	for fleet, start := range map[string]protocol.Duration{"": protocol.Minute, "fleet: {start: 7s}\n": 7 * protocol.Second} {
+		s, err := Parse(filepath.Join(dir, "s.yaml"), []byte("duration: 6h\n"+fleet+"jobs: {mail: {arrivals: {every: 1s}, duration: 2s}}\nsupervisor: {manifest: d.yaml}\n"))
+		require.NoError(t, err)
+		assert.EqualValues(t, start, s.Fleet.Start.Max())
+		assert.Equal(t, start == protocol.Minute, slices.Contains(Notes(s), note))
 	}
 }
 

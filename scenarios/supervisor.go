@@ -10,9 +10,9 @@ import (
 	"github.com/quiesce/quiesce/scenarios/manifest"
 )
 
-// supervisor resolves who stops the workers; replicas is 0 unless a manifest says it. The number of
-// workers counts where it is written.
-func (r *reader) supervisor(k *supervisorKeys, workers *count) (s model.Supervisor, replicas int) {
+// supervisor resolves who stops the workers, and returns the workload of the manifest that says it, or
+// nil. The number of workers counts where it is written.
+func (r *reader) supervisor(k *supervisorKeys, workers *count) (s model.Supervisor, deployed *manifest.Workload) {
 	if k.Manifest.written() {
 		return r.deployed(k, workers)
 	}
@@ -44,7 +44,7 @@ func (r *reader) supervisor(k *supervisorKeys, workers *count) (s model.Supervis
 		at = k.PreStop.place
 	}
 	r.leavesTime(at, s, "raise grace")
-	return s, 0
+	return s, nil
 }
 
 // wait is a key for what the stop signal waits for, and the kind of supervisor that has it.
@@ -95,11 +95,11 @@ func (r *reader) leavesTime(at place, s model.Supervisor, remedy string) {
 
 // deployed takes everything from a manifest, but for the number of workers where the scenario says
 // it: then so many are replaced in the way of the manifest.
-func (r *reader) deployed(k *supervisorKeys, workers *count) (model.Supervisor, int) {
+func (r *reader) deployed(k *supervisorKeys, workers *count) (model.Supervisor, *manifest.Workload) {
 	for _, p := range []place{k.Kind.place, k.Grace.place, k.PreStop.place, k.ExecStop.place, k.ShutdownDelay.place, k.Signal.place, k.Repeat.place, k.PreStopTells.place, k.Rollout.place} {
 		if p.written() {
 			r.fail(p, "comes from the manifest already", "drop it, or drop manifest")
-			return model.Supervisor{}, 0
+			return model.Supervisor{}, new(manifest.Workload)
 		}
 	}
 	w, err := manifest.Load(r.path(k.Manifest.value), k.Select.value)
@@ -107,7 +107,7 @@ func (r *reader) deployed(k *supervisorKeys, workers *count) (model.Supervisor, 
 		e := foreign(err)
 		e.Remedy = strings.Replace(e.Remedy, "--select ", "select: ", 1) // which is a key here
 		r.elsewhere(k.Manifest.place, e)
-		return model.Supervisor{}, 0
+		return model.Supervisor{}, new(manifest.Workload)
 	}
 	for _, n := range w.Notes {
 		r.remarks = append(r.remarks, "manifest: "+n)
@@ -118,7 +118,7 @@ func (r *reader) deployed(k *supervisorKeys, workers *count) (model.Supervisor, 
 	}
 	s := w.Supervision()
 	r.leavesTime(k.Manifest.place, s, "raise "+w.GraceName())
-	return s, w.Replicas
+	return s, w
 }
 
 var strategies = map[string]model.Strategy{

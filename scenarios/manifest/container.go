@@ -36,6 +36,9 @@ func (r *reader) containers(w *Workload, pod *yaml.Node, chosen string) {
 	if r.err == nil {
 		w.follow(w.worker(chosen), signals)
 	}
+	if strings.Join(signals, "") != "" && r.plainText(r.child(pod, "os"), "name") == "" {
+		w.note("Kubernetes refuses a stopSignal unless the pod says os: {name: linux}")
+	}
 	r.noteInitContainers(w, pod)
 }
 

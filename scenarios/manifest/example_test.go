@@ -24,6 +24,9 @@ func Example() {
 	// a rollout adds up to 2 pods and takes away up to 1
 	// note: preStop of container worker sleeps 5s and does more; 5s assumed, at least
 	// note: container worker is taken for the worker, one of 2; preStop and stop signal of the others are not its own
+	// note: Kubernetes refuses a stopSignal unless the pod says os: {name: linux}
+	// note: the stop signal is SIGQUIT: simulated are workers that begin their drain at it, as those of quiesce do at SIGTERM and SIGINT alone
+	// note: minReadySeconds is not simulated: the rollout goes on as soon as a new worker is ready, 5s earlier
 }
 
 func Example_refusal() {

@@ -129,9 +129,7 @@ func (s *source) begin(doc *document, kind model.SupervisorKind, graceKey string
 
 // close adds what every format has to say about the grace that was read.
 func (w *Workload) close() {
-	if w.StopSignal == "SIGKILL" {
-		w.StopSignal, w.Grace = "", 0
-		w.note("the stop signal is SIGKILL: the process is killed at once, with no time to shut down")
+	if w.killedAtOnce() {
 		return
 	}
 	h := w.Supervisor.Habits()
@@ -149,6 +147,32 @@ func (w *Workload) close() {
 		w.note("%s %s is below the limit of %s, %s, which is simulated", w.GraceKey, w.Grace, h.Title, least)
 	case w.Grace == 0:
 		w.note("%s is 0: the process is killed at once, with no time to shut down", w.GraceKey)
+	}
+}
+
+// killedAtOnce reports whether the stop signal is SIGKILL, which leaves no grace.
+func (w *Workload) killedAtOnce() bool {
+	if w.StopSignal != "SIGKILL" {
+		return false
+	}
+	w.StopSignal, w.Grace = "", 0
+	w.note("the stop signal is SIGKILL: the process is killed at once, with no time to shut down")
+	return true
+}
+
+// unlike notes what is written and not simulated as it is.
+func (w *Workload) unlike() {
+	switch w.StopSignal {
+	case "", "SIGTERM", "SIGINT":
+	default:
+		w.note("the stop signal is %s: simulated are workers that begin their drain at it, as those of quiesce do at SIGTERM and SIGINT alone", w.StopSignal)
+	}
+	if w.MinReadySeconds > 0 {
+		key := "minReadySeconds"
+		if w.Supervisor == model.Nomad {
+			key = "min_healthy_time"
+		}
+		w.note("%s is not simulated: the rollout goes on as soon as a new worker is ready, %v earlier", key, time.Duration(w.MinReadySeconds)*time.Second)
 	}
 }
 

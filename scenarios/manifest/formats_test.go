@@ -57,8 +57,8 @@ func TestOtherFormatsAreReadAsTheirDocumentationSays(t *testing.T) {
 			want{model.Systemd, "w", 1, Forever, 2, "", 0, "Recreate +0 -1"}},
 		"systemd: so does infinity": {"w.service", "[Service]\nTimeoutStopSec=infinity\n", "",
 			want{model.Systemd, "w", 1, Forever, 2, "", 0, "Recreate +0 -1"}},
-		"systemd: an empty setting takes back what was set before": {"w.service", "[Service]\nTimeoutStopSec=5\nTimeoutStopSec=\n", "",
-			want{model.Systemd, "w", 1, 90 * time.Second, 0, "", 0, "Recreate +0 -1"}},
+		"systemd: an empty time or signal changes nothing": {"w.service", "[Service]\nTimeoutStopSec=5\nTimeoutStopSec=\nKillSignal=SIGINT\nKillSignal=\nRestartKillSignal=SIGUSR2\nRestartKillSignal=\n", "",
+			want{model.Systemd, "w", 1, 5 * time.Second, 2, "SIGUSR2", 0, "Recreate +0 -1"}},
 		"systemd: SendSIGKILL=no leaves what does not stop": {"w.service", "[Service]\nTimeoutStopSec=5\nSendSIGKILL=no\n", "",
 			want{model.Systemd, "w", 1, Forever, 3, "", 0, "Recreate +0 -1"}},
 		"systemd: of a shell's ExecStop the sleep is known": {"w.service", "[Service]\nExecStop=/bin/sh -c 'sleep 10; kill $MAINPID'\n", "",
@@ -323,4 +323,52 @@ func TestAnOverrideThatComposeMergesByItselfIsNamed(t *testing.T) {
 	w, err = Load(other, "")
 	require.NoError(t, err)
 	assert.NotContains(t, w.Notes, note, "Compose merges it into files of its own names")
+}
+
+// However it is laid out: AWS, kubectl and Nomad write JSON in four blanks, machines in one line.
+func TestAManifestInAFolderIsKnownByItsTopLevelKeys(t *testing.T) {
+	for text, looks := range map[string]bool{
+		"{\n    \"family\": \"w\",\n    \"containerDefinitions\": []\n}\n":            true,
+		`{"apiVersion": "apps/v1", "kind": "Deployment"}`:                             true,
+		`[{"ID": "w", "TaskGroups": []}]`:                                             true,
+		"\ufeffservices:\n  w: {image: x}\n":                                          true,
+		"{apiVersion: apps/v1, kind: Deployment}\n":                                   true,
+		"{\n    \"containerDefinitions\": [\n":                                        true, // cut short
+		"# a comment\n\n---\nkind: Deployment\n":                                      true,
+		"{\n    \"name\": \"site\",\n    \"scripts\": {\"services\": \"serve\"}\n}\n": false,
+		"on: push\njobs:\n  build:\n    services:\n      db: {image: x}\n":            false,
+		`{"compilerOptions": {"kind": "x"}}`:                                          false,
+		"":                                                                            false,
+	} {
+		assert.Equal(t, looks, Looks("f.yaml", []byte(text)), "%q", text)
+		assert.Equal(t, looks, Looks("f.json", []byte(text)), "%q", text)
+	}
+}
+
+func TestASIGKILLForAStopLeavesNoGrace(t *testing.T) {
+	for file, text := range map[string]string{
+		"d.yaml":       deployment("      os: {name: linux}\n      terminationGracePeriodSeconds: 45\n      containers: [{name: w, lifecycle: {stopSignal: SIGKILL}}]\n"),
+		"compose.yaml": "services: {w: {image: x, stop_signal: SIGKILL, stop_grace_period: 45s}}\n",
+		"w.service":    "[Service]\nTimeoutStopSec=45\nKillSignal=SIGKILL\n",
+	} {
+		w, err := Parse(file, []byte(text), "")
+		require.NoError(t, err, file)
+		assert.Zero(t, w.Supervision().Allowed(), file)
+		assert.Contains(t, w.Notes, "the stop signal is SIGKILL: the process is killed at once, with no time to shut down", file)
+	}
+}
+
+func TestWhatIsNotSimulatedAsItIsWrittenIsSaid(t *testing.T) {
+	for note, c := range map[string]struct{ file, text string }{
+		"the stop signal is SIGUSR1: simulated are workers that begin their drain at it, as those of quiesce do at SIGTERM and SIGINT alone": {
+			"compose.yaml", "services: {w: {image: x, stop_signal: SIGUSR1}}\n"},
+		"min_healthy_time is not simulated: the rollout goes on as soon as a new worker is ready, 30s earlier": {
+			"w.nomad", "job \"j\" {\n  group \"g\" {\n    update { min_healthy_time = \"30s\" }\n    task \"w\" {}\n  }\n}\n"},
+		"the ExecStop take 2m0s together, as each may take TimeoutStopSec; one TimeoutStopSec is simulated": {
+			"w.service", "[Service]\nTimeoutStopSec=90\nExecStop=/bin/sleep 60\nExecStop=/bin/sleep 60\n"},
+	} {
+		w, err := Parse(c.file, []byte(c.text), "")
+		require.NoError(t, err)
+		assert.Contains(t, w.Notes, note)
+	}
 }

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/quiesce/quiesce/model"
@@ -94,13 +96,43 @@ func Looks(name string, data []byte) bool {
 	case ".tf":
 		return bytes.Contains(data, []byte("aws_ecs_"))
 	case ".yaml", ".yml", ".json":
-		return marginKey.Match(data)
+		return looksYAML(bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff"))))
 	}
 	return s.textFormat() != nil
 }
 
-// marginKey is a key of the formats in YAML and JSON, where their top-level keys stand.
-var marginKey = regexp.MustCompile(`(?m)^(  |\t)?(- )?"?(apiVersion|kind|services|family|containerDefinitions|taskDefinition|deploymentConfiguration|ContainerDefinitions|DeploymentConfiguration|TaskDefinition|AWSTemplateFormatVersion|Resources|Job|TaskGroups|containers)"?\s*:`)
+// looksYAML looks for a key of the formats in YAML and JSON where their top-level keys stand: at the
+// margin, or in what braces hold, however it is laid out.
+func looksYAML(data []byte) bool {
+	var (
+		object map[string]json.RawMessage
+		list   []map[string]json.RawMessage
+	)
+	switch {
+	case !bytes.HasPrefix(data, []byte("{")) && !bytes.HasPrefix(data, []byte("[")):
+		return marginKey.Match(data)
+	case json.Unmarshal(data, &object) == nil:
+		list = append(list, object)
+	case json.Unmarshal(data, &list) != nil:
+		return anyKey.Match(data) // whoever wrote it hears what is wrong with it
+	}
+	return slices.ContainsFunc(list, func(object map[string]json.RawMessage) bool {
+		for key := range object {
+			if topKey.MatchString(key) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+const topKeys = `(apiVersion|kind|services|family|containerDefinitions|taskDefinition|deploymentConfiguration|ContainerDefinitions|DeploymentConfiguration|TaskDefinition|AWSTemplateFormatVersion|Resources|Job|TaskGroups|containers)`
+
+var (
+	topKey    = regexp.MustCompile(`^` + topKeys + `$`)
+	marginKey = regexp.MustCompile(`(?m)^(  )?(- )?"?` + topKeys + `"?\s*:`)
+	anyKey    = regexp.MustCompile(`\b` + topKeys + `"?\s*:`)
+)
 
 // open returns the workloads of a file, unread, and at least one of them.
 func open(name string, data []byte) (*source, []document, error) {

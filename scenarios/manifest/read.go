@@ -13,9 +13,19 @@ const defaultGrace = 30 * time.Second
 
 // read turns one document into a workload.
 func read(src *source, doc document) (*Workload, error) {
-	if doc.load != nil {
-		return doc.load()
+	load := doc.load
+	if load == nil {
+		load = func() (*Workload, error) { return pods(src, doc) }
 	}
+	w, err := load()
+	if err == nil {
+		w.unlike()
+	}
+	return w, err
+}
+
+// pods reads a workload of Kubernetes.
+func pods(src *source, doc document) (*Workload, error) {
 	r := &reader{src: src, lines: make(map[string]int)}
 	w := &Workload{File: src.file, Line: doc.line, Kind: doc.kind, Name: doc.name,
 		Namespace: doc.namespace, APIVersion: doc.apiVersion, Lines: r.lines}
@@ -131,6 +141,7 @@ func (r *reader) restartPolicy(w *Workload, pod *yaml.Node) {
 // noteGrace compares the grace with what is spent of it before the workers hear of the stop.
 func (r *reader) noteGrace(w *Workload) {
 	switch {
+	case w.killedAtOnce():
 	case w.GraceSet && w.Grace == 0:
 		w.note("terminationGracePeriodSeconds is 0: pods are killed at once, with no time to shut down")
 	case w.PreStopDuration >= w.Grace:

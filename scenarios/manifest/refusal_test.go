@@ -3,6 +3,7 @@ package manifest
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -185,6 +186,14 @@ func TestDropInsOfATemplateHoldForItsInstances(t *testing.T) {
 	require.NoError(t, os.WriteFile(dropIn, []byte("[Service]\nTimeoutStopSec=10min\n"), 0o600))
 	_, err := Load(unit, "")
 	assert.EqualError(t, err, unit+": is changed by "+dropIn+", and drop-ins are not followed; put them into one file: cat "+unit+" "+filepath.Dir(dropIn)+"/*.conf > whole.service")
+}
+
+// systemd would ignore it with a warning, and go on with what it had.
+func TestAUnitsSignalHasNoSmallLetters(t *testing.T) {
+	for _, key := range []string{"KillSignal", "RestartKillSignal", "FinalKillSignal"} {
+		_, err := Parse("w.service", []byte("[Service]\n"+key+"=sigint\n"), "")
+		assert.ErrorContains(t, err, "w.service:2:"+strconv.Itoa(len(key)+2)+": "+key+" \"sigint\" is no signal to systemd, which ignores it; write SIGINT")
+	}
 }
 
 func TestASignalThatDoesNotExistIsRefused(t *testing.T) {

@@ -5,7 +5,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/quiesce/quiesce/model"
 )
@@ -36,7 +35,8 @@ func (s *source) systemd() ([]document, error) {
 }
 
 // unit is a service unit while it is read. Of a setting that is written several times the last
-// one counts, except for commands, which add up; an empty one takes back those before it.
+// one counts, except for commands, which add up. An empty command takes back those before it; systemd
+// warns of an empty time or signal, and ignores it.
 type unit struct {
 	src       *source
 	w         *Workload
@@ -85,7 +85,9 @@ func (u *unit) read(at setting) error {
 	case "KillSignal":
 		return u.stopSignal(at)
 	case "RestartKillSignal":
-		u.restart = at
+		if at.value != "" {
+			u.restart = at
+		}
 	case "KillMode":
 		return u.mode(at)
 	case "SendSIGKILL":
@@ -129,7 +131,6 @@ func (u *unit) refuse(at setting, problem, remedy string) error {
 // timeout takes the stop's part of TimeoutStopSec or TimeoutSec; 0 is infinity.
 func (u *unit) timeout(at setting) error {
 	if at.value == "" {
-		u.w.GraceSet, u.w.GraceLine, u.w.Grace = false, 0, time.Duration(model.Systemd.Habits().Grace)
 		return nil
 	}
 	d, problem := timeSpan(at.value)
@@ -145,24 +146,35 @@ func (u *unit) timeout(at setting) error {
 }
 
 func (u *unit) stopSignal(at setting) error {
-	name, ok := signalOf(at.value)
-	if !ok {
-		return u.refuse(at, fmt.Sprintf("%q is not a signal", at.value), "write a name such as SIGTERM")
+	name, err := u.signal(at, "write a name such as SIGTERM")
+	if name != "" {
+		u.w.StopSignal, u.w.Lines[at.key] = name, at.line
 	}
-	u.w.StopSignal, u.w.Lines[at.key] = name, at.line
-	return nil
+	return err
+}
+
+// signal reads a signal, which has no small letters: systemd would ignore it.
+func (u *unit) signal(at setting, remedy string) (string, error) {
+	if at.value == "" {
+		return "", nil
+	}
+	name, ok := signalOf(at.value)
+	switch {
+	case !ok:
+		return "", u.refuse(at, fmt.Sprintf("%q is not a signal", at.value), remedy)
+	case at.value != strings.ToUpper(at.value):
+		return "", u.refuse(at, fmt.Sprintf("%q is no signal to systemd, which ignores it", at.value), "write "+name)
+	}
+	return name, nil
 }
 
 // finalSignal reads what is sent in place of SIGKILL.
 func (u *unit) finalSignal(at setting) error {
-	name, ok := signalOf(at.value)
-	if !ok {
-		return u.refuse(at, fmt.Sprintf("%q is not a signal", at.value), "write SIGKILL, or SIGQUIT or SIGABRT for a core dump")
-	}
-	if name != "SIGKILL" {
+	name, err := u.signal(at, "write SIGKILL, or SIGQUIT or SIGABRT for a core dump")
+	if err == nil && name != "" && name != "SIGKILL" {
 		u.w.note("FinalKillSignal on line %d is %s; SIGKILL is simulated, and a process that catches %s lives on", at.line, name, name)
 	}
-	return nil
+	return err
 }
 
 // mode reads KillMode. Under none nobody is told to stop and nobody is killed, so there is no drain.
@@ -214,6 +226,9 @@ func (u *unit) finish() {
 			w.note("ExecStop on line %d sleeps %s and does more; %s assumed, at least", at.line, d, d)
 		}
 		w.Lines["ExecStop"] = at.line
+	}
+	if d := w.PreStopDuration; len(u.execStop) > 1 && d > w.Grace {
+		w.note("the ExecStop take %v together, as each may take %s; one %s is simulated", d, w.GraceKey, w.GraceKey)
 	}
 	if program := u.process.Program(); slices.Contains([]string{"docker", "podman", "nerdctl"}, program) {
 		w.note("ExecStart is %s: what runs in its container may be stopped by %s stop, with a grace of its own; that of systemd is simulated", program, program)

@@ -49,6 +49,9 @@ func TestDeploymentIsReadWhole(t *testing.T) {
 		Notes: []string{
 			"preStop of container worker sleeps 5s and does more; 5s assumed, at least",
 			"container worker is taken for the worker, one of 2; preStop and stop signal of the others are not its own",
+			"Kubernetes refuses a stopSignal unless the pod says os: {name: linux}",
+			"the stop signal is SIGQUIT: simulated are workers that begin their drain at it, as those of quiesce do at SIGTERM and SIGINT alone",
+			"minReadySeconds is not simulated: the rollout goes on as soon as a new worker is ready, 5s earlier",
 		},
 	}, w)
 }

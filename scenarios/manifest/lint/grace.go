@@ -57,7 +57,7 @@ func graceZero(v *view) {
 	if v.Unfit != nil || !v.killed() {
 		return
 	}
-	if line, key := v.signalLine(); line > 0 && v.StopSignal == "" && !v.GraceSet {
+	if line, key := v.signalLine(); line > 0 && v.StopSignal == "" {
 		v.report(Error, line, key, "drop it, so that it is SIGTERM", "is SIGKILL: the process is killed at once, with no time to shut down")
 		return
 	}

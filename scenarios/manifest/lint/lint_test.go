@@ -51,6 +51,8 @@ var cases = []struct {
 }{
 	{"grace-zero", "k.yaml", deployment("replicas: 1", "terminationGracePeriodSeconds: 0", ""), deployment("replicas: 1", sixty, ""),
 		lint.Error, 8, "terminationGracePeriodSeconds", "is 0: the process is killed at once", "write terminationGracePeriodSeconds: 30; 2s is the least that works"},
+	{"grace-zero", "k.yaml", deployment("replicas: 1", sixty, "lifecycle: {stopSignal: SIGKILL}"), deployment("replicas: 1", sixty, "lifecycle: {stopSignal: SIGTERM}"),
+		lint.Error, 11, "stopSignal", "is SIGKILL: the process is killed at once", "drop it, so that it is SIGTERM"},
 	{"grace-zero", "compose.yaml", service("stop_signal: SIGKILL"), service("stop_signal: SIGTERM"),
 		lint.Error, 4, "stop_signal", "is SIGKILL: the process is killed at once", "drop it, so that it is SIGTERM"},
 	{"grace-too-short", "k.yaml", deployment("replicas: 1", "terminationGracePeriodSeconds: 1", ""), deployment("replicas: 1", "terminationGracePeriodSeconds: 2", ""),
