@@ -144,6 +144,7 @@ var refused = []struct{ name, text, want string }{
 		"jobs.mail.arrivals leaves no time between two jobs; write gaps above zero"},
 
 	// What does not go together.
+	{"a map without its trace", "jobs: {map: ¦{arrival: created, duration: took}}", "jobs.map names the columns of a trace, and there is none; write trace: FILE beside it, or drop it"},
 	{"no kinds of jobs", "jobs: ¦{}", "jobs is empty, so there is nothing to do; write kinds by name, for example render: {arrivals: {poisson: 13/s}, duration: 45s}"},
 	{"kinds of jobs in a list", "jobs: ¦[mail]", "jobs is not a mapping; write kinds by name, for example render: {arrivals: {poisson: 13/s}, duration: 45s}"},
 	{"a name that colours the screen", "name: ¦\"red \\e[31m\"", "name holds U+001B, which tells a terminal something and is no text; leave it out"},

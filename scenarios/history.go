@@ -53,6 +53,9 @@ func (r *reader) deployTrace(d *deployKeys, duration protocol.Duration) []protoc
 			list = append(list, protocol.Instant(at))
 		}
 	}
+	if len(list) < len(history) {
+		r.remarks = append(r.remarks, fmt.Sprintf("deploys: %d of %d in the trace fall into the run", len(list), len(history)))
+	}
 	if len(list) == 0 {
 		r.fail(d.Trace.place, fmt.Sprintf("has no deploy before the end at %v, the first of %d is at %v", duration, len(history), protocol.Duration(history[0])),
 			"lengthen duration, or write dates: they count from the first one")

@@ -38,6 +38,7 @@ func TestADeployHistoryGivesTheDeploysOfTheRun(t *testing.T) {
 	require.NoError(t, err)
 	minute := protocol.Instant(protocol.Minute)
 	assert.Equal(t, model.Deploys{At: []protocol.Instant{0, 30 * minute, 120 * minute}}, s.Deploys, "that of 20:00 is after the end")
+	assert.Equal(t, []string{"deploys: 2 of 3 in the trace fall into the run"}, Notes(s))
 	s, err = inFolder(t, "deploys: {trace: d.csv}\n", files)
 	require.NoError(t, err)
 	assert.Equal(t, []protocol.Instant{0, 30 * minute, 60 * minute}, s.Deploys.At)

@@ -71,6 +71,7 @@ func FromMappedInput(jobsPath string, columns trace.Map, manifestPath, selector 
 type input struct {
 	scenario *model.Scenario
 	span     protocol.Duration // in which jobs arrive and deploys happen
+	atOnce   bool              // all jobs arrive at the first instant
 	notes    []string
 }
 
@@ -134,6 +135,10 @@ func (in *input) schedule() {
 	s := in.scenario
 	s.Duration = in.span + 2*s.Queue.Lease
 	s.Warmup = defaultWarmup(in.span)
+	if in.atOnce {
+		s.Warmup = 0 // or no job would be measured
+	}
+	in.note("assumed a warm-up of %v, in which nothing is measured; a scenario can set another", s.Warmup)
 	step := (in.span - s.Warmup) / assumedDeploys
 	for i := range protocol.Duration(assumedDeploys) {
 		s.Deploys.At = append(s.Deploys.At, protocol.Instant(s.Warmup+i*step+step/2))

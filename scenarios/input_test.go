@@ -63,6 +63,7 @@ func TestFromInputOfTraceAndManifest(t *testing.T) {
 	assert.Equal(t, protocol.Instant(3910*protocol.Second), s.Deploys.At[19])
 	assert.Equal(t, []string{
 		"assumed 3 slots on each of 2 workers: the trace has 3.4 jobs at work on average, which is 56% of the slots",
+		"assumed a warm-up of 6m40s, in which nothing is measured; a scenario can set another",
 		"assumed 20 deploys, one in every 3m0s from 8m10s on",
 		"assumed lease 5m0s, heartbeat 1m40s; a job is dead-lettered after 3 expired leases in a row or 5 failures",
 		"assumed that handlers look for cancellation every 1s and undo in 1s",
@@ -211,4 +212,14 @@ func TestAGraceThatIsTooShortNamesItsOwnKey(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, []byte("services: {w: {image: x, stop_grace_period: 500ms}}\n"), 0o644))
 	_, err := Parse(filepath.Join(filepath.Dir(path), "s.yaml"), []byte("duration: 1h\njobs: {mail: {arrivals: {every: 1s}, duration: 2s}}\nsupervisor: {manifest: compose.yaml}\n"))
 	require.ErrorContains(t, err, "supervisor.manifest 500ms must exceed reserve 500ms; raise stop_grace_period")
+}
+
+// All of them would be over before the warm-up is, and none would be measured.
+func TestAJobTraceOfOneInstantHasNoWarmup(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "burst.csv")
+	require.NoError(t, os.WriteFile(path, []byte("arrival,duration\n0,1\n0,2\n0,3\n"), 0o644))
+	s, notes, err := FromInput(path, "", "")
+	require.NoError(t, err)
+	assert.Zero(t, s.Warmup)
+	assert.Contains(t, notes, "assumed a warm-up of 0s, in which nothing is measured; a scenario can set another")
 }

@@ -39,6 +39,10 @@ func (j *jobsKeys) read(r *reader, k key, p place) {
 			r.fail(e.place, fmt.Sprintf("is one more than %d kinds", maxKinds), "merge kinds that behave alike")
 			return
 		}
+		if e.name == "map" && r.namesColumns(e.node) {
+			r.fail(e.place, "names the columns of a trace, and there is none", "write trace: FILE beside it, or drop it")
+			return
+		}
 		if !isName(e.name) {
 			r.fail(place{node: e.node, field: p.field}, quote(e.name)+" is not a name for a kind", "use up to 256 printable characters")
 		}
@@ -46,6 +50,20 @@ func (j *jobsKeys) read(r *reader, k key, p place) {
 		r.mapping(&kind, e.place)
 		j.kinds = append(j.kinds, kind)
 	}
+}
+
+// namesColumns reports whether a kind called map is none, but what belongs to a trace: a kind has
+// arrivals and a duration.
+func (r *reader) namesColumns(node *yaml.Node) bool {
+	if node.Kind != yaml.MappingNode {
+		return false
+	}
+	for i := 0; i < len(node.Content); i += 2 {
+		if slices.Contains([]string{"arrival", "end", "kind"}, node.Content[i].Value) {
+			return true
+		}
+	}
+	return false
 }
 
 func isName(name string) bool {

@@ -34,6 +34,7 @@ func (in *input) readTrace(path string, columns trace.Map) error {
 		in.note("trace: the first %v of %v are simulated", longestSpan, in.span)
 		in.span = longestSpan
 	case in.span == 0:
+		in.atOnce = true
 		in.span = min(max(protocol.Duration(t.summary.MaxDuration), s.Queue.Lease), longestSpan)
 	case in.span > protocol.Minute:
 		// Timestamps of nanoseconds make spans that nobody wants to read in every heading.

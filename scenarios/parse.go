@@ -60,7 +60,6 @@ func (r *reader) scenario(d *document) *model.Scenario {
 	var deployed *manifest.Workload
 	s.Supervisor, deployed = r.supervisor(&d.Supervisor, &d.Fleet.Workers)
 	s.Fleet = r.fleet(d, deployed)
-	s.Remarks = r.remarks
 	r.stopsOfNodes(&d.Faults, s)
 	s.Jobs, s.Trace = r.jobs(&d.Jobs, s.Supervisor.WorkerGrace())
 	r.countJobs(&d.Jobs, s)
@@ -69,6 +68,7 @@ func (r *reader) scenario(d *document) *model.Scenario {
 	s.Faults.At = r.faultsAt(&d.Faults.At, s.Duration)
 	s.Finding = r.finding(&d.Finding, s)
 	s.Faults.Trace = r.faultTrace(&d.Faults.Trace, s.Duration)
+	s.Remarks = r.remarks
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -121,6 +122,9 @@ func checkTraceOut(path, out string) error {
 	}
 	if sameFile(path, out) {
 		return misuse("--out %s is the trace that is read, and would be overwritten; name another file", out)
+	}
+	if plain, ok := strings.CutSuffix(out, ".gz"); ok {
+		return misuse("--out %s would be called compressed and is not; write --out %s, and gzip it afterwards", out, plain)
 	}
 	names := []string{filepath.Base(out)}
 	for _, format := range figureFormats {

@@ -141,6 +141,16 @@ func TestImportDoesNotOverwriteWhatItReads(t *testing.T) {
 	assert.Equal(t, "at,ms\n0,1500\n", string(text))
 }
 
+func TestImportWritesNothingThatIsCalledCompressed(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "jobs.csv")
+	require.NoError(t, os.WriteFile(path, []byte("arrival,duration\n0,1\n"), 0o644))
+	r := invoke(t.Context(), "import", path, "--out", filepath.Join(dir, "out.csv.gz"))
+	assert.Equal(t, exitMisuse, r.status)
+	assert.Contains(t, r.stderr, "would be called compressed and is not; write --out "+filepath.Join(dir, "out.csv")+", and gzip it afterwards")
+	assert.Equal(t, []string{"jobs.csv"}, names(t, dir))
+}
+
 func TestLongTracesAreDrawnInDays(t *testing.T) {
 	week := trace.Series{Step: 6 * time.Hour, Jobs: make([]int, 28)}
 	panel := arrivalPanel(&week)

@@ -97,6 +97,7 @@ func TestBadInputIsPlacedAndExplained(t *testing.T) {
 		"SWF program in words":           {"a.swf", swfRow("0", "1", "bash"), 1, 32, "executable number", `"bash" (field 14) is not a whole number`, "-1 if unknown"},
 
 		"gzip cut short":             {"a.gz", packed(head + "0,1,mail\n")[:30], 1, 0, "", "gzip data end too early", "copy or download"},
+		"something after gzip":       {"a.gz", packed(head+"0,1,mail\n") + "junk\n", 3, 0, "", "or something follows them", "copy or download"},
 		"gzip cut in its header":     {"a.gz", "\x1f\x8b", 0, 0, "", "gzip data end too early", "copy or download"},
 		"gzip with a wrong checksum": {"a.gz", flip(packed(head+"0,1,mail\n"), -6), 3, 0, "", "gzip data are damaged", "gzip -t"},
 		"gzip with a damaged body":   {"a.gz", flip(packed(head+"0,1,mail\n"), 10), 1, 0, "", "gzip data", "copy or download"},

@@ -76,7 +76,7 @@ func (l *lines) readError(err error) *Error {
 	var corrupt flate.CorruptInputError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		e.Problem, e.Remedy = "gzip data end too early", "the file was cut short: copy or download it again"
+		e.Problem, e.Remedy = "gzip data end too early, or something follows them", "copy or download the file again; gzip -t checks it"
 	case errors.Is(err, gzip.ErrChecksum), errors.Is(err, gzip.ErrHeader), errors.As(err, &corrupt):
 		e.Problem, e.Remedy = fmt.Sprintf("gzip data are damaged (%v)", err), "copy or download the file again; gzip -t checks it"
 	default:

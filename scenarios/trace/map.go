@@ -29,11 +29,11 @@ var units = []struct {
 
 const mapExample = "write it like arrival=created_at,duration=exec_ms:ms,kind=queue"
 
-// ParseMap reads "arrival=COL,duration=COL:ms,kind=COL". The error is one sentence with its
-// remedy; a column name that has a comma cannot be given this way.
+// ParseMap reads "arrival=COL,duration=COL:ms,kind=COL", where a name with a comma stands in double
+// quotes. The error is one sentence with its remedy.
 func ParseMap(text string) (Map, error) {
 	var m Map
-	for _, part := range strings.Split(text, ",") {
+	for _, part := range splitMap(text) {
 		role, name, ok := strings.Cut(part, "=")
 		if !ok {
 			return Map{}, fmt.Errorf("%q names no column; %s", part, mapExample)
@@ -45,7 +45,21 @@ func ParseMap(text string) (Map, error) {
 	return m, m.Check()
 }
 
-// Set gives one role its column, written as NAME or NAME:UNIT.
+// splitMap splits at commas, but for those of a name in quotes.
+func splitMap(text string) (parts []string) {
+	from, quoted := 0, false
+	for i := range len(text) {
+		switch {
+		case text[i] == '"' && (quoted || strings.HasSuffix(text[:i], "=")):
+			quoted = !quoted
+		case text[i] == ',' && !quoted:
+			parts, from = append(parts, text[from:i]), i+1
+		}
+	}
+	return append(parts, text[from:])
+}
+
+// Set gives one role its column, written as NAME or NAME:UNIT; quotes around the name are not part of it.
 func (m *Map) Set(role, text string) error {
 	column := m.column(role)
 	switch {
@@ -79,12 +93,22 @@ func parseColumn(role, text string) (Column, error) {
 		return Column{}, fmt.Errorf("%s has no column; %s", role, mapExample)
 	}
 	colon := strings.LastIndexByte(text, ':')
+	if name, ok := unquote(text); ok {
+		return Column{Name: name}, nil
+	}
+	if strings.Count(text, `"`) == 1 && text[0] == '"' {
+		return Column{}, fmt.Errorf("%s=%s: the quotes do not end; %s", role, text, mapExample)
+	}
 	if colon < 0 || role == "kind" {
 		return Column{Name: text}, nil
 	}
 	for _, u := range units {
 		if text[colon+1:] == u.name && colon > 0 {
-			return Column{text[:colon], u.size}, nil
+			name := text[:colon]
+			if inner, ok := unquote(name); ok {
+				name = inner
+			}
+			return Column{name, u.size}, nil
 		}
 	}
 	return Column{}, fmt.Errorf("%s=%s: %q is not a unit; write ns, us, ms, s, m, h or d after the last colon, after the whole name if that has a colon itself",
@@ -125,6 +149,9 @@ func (m Map) String() string {
 		if c == (Column{}) {
 			continue
 		}
+		if strings.Contains(c.Name, ",") {
+			c.Name = `"` + c.Name + `"`
+		}
 		text := role + "=" + c.Name
 		for _, u := range units {
 			if u.size == c.Unit {
@@ -134,4 +161,12 @@ func (m Map) String() string {
 		parts = append(parts, text)
 	}
 	return strings.Join(parts, ",")
+}
+
+// unquote returns what stands between double quotes, if text is nothing else.
+func unquote(text string) (name string, ok bool) {
+	if len(text) < 3 || text[0] != '"' || strings.IndexByte(text[1:], '"') != len(text)-2 {
+		return "", false
+	}
+	return text[1 : len(text)-1], true
 }

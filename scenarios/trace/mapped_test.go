@@ -175,6 +175,13 @@ func TestANumberInAColumnThatSaysAUnitNeedsIt(t *testing.T) {
 		assert.NoError(t, err, mapping)
 	}
 }
+
+func TestAColumnWithACommaIsNamedInQuotes(t *testing.T) {
+	r, err := readMapped(mapOf(t, `arrival=at,duration="Exec, ms":ms`), "a", "at,\"Exec, ms\"\n0,1500\n")
+	require.NoError(t, err)
+	assert.Equal(t, 1500*time.Millisecond, r[0].Duration)
+}
+
 func TestAKeyThatComesTwiceIsQuotedWithItsSecondValue(t *testing.T) {
 	for _, text := range []string{
 		"{\"a\": 0, \"b\": 1}\n{\"a\": 3, \"b\": 2, \"b\": 9}",
@@ -199,11 +206,12 @@ func TestMapsThatMakeNoSenseAreRefused(t *testing.T) {
 		"arrival=a,duration=b,end=c":     "one too many",
 		"arrival=a,duration=b:sec":       `"sec" is not a unit`,
 		"arrival=a,duration=b,kind=c=d,": `"" names no column`,
+		`arrival=a,duration="b,kind=c`:   "the quotes do not end",
 	} {
 		_, err := ParseMap(text)
 		assert.ErrorContains(t, err, want, text)
 	}
-	for _, text := range []string{"arrival=a,duration=b", "duration=b:h,end=a:ms,kind=c:d", "arrival=x:y:s,end=z"} {
+	for _, text := range []string{"arrival=a,duration=b", "duration=b:h,end=a:ms,kind=c:d", "arrival=x:y:s,end=z", `arrival=at,duration="Exec, ms":ms,kind="a,b"`, `arrival=5" pipe,end=z`} {
 		assert.Equal(t, text, mapOf(t, text).String(), "it is written as it is read")
 	}
 }
