@@ -141,11 +141,16 @@ func (p *Pages[T]) trim() {
 	}
 }
 
-// Each calls f for every serial number held, in ascending order.
+// Each calls f for every serial number held, in ascending order. f neither puts nor drops one.
 func (p *Pages[T]) Each(f func(n uint64, v *T)) {
 	for d := range p.dir {
+		left := p.dir[d].live // most pages of a small world are nearly empty
 		for i, place := range p.dir[d].places {
+			if left == 0 {
+				break
+			}
 			if place != 0 {
+				left--
 				f((p.base+uint64(d))*pageSize+uint64(i), p.values.At(place-1))
 			}
 		}
