@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -45,10 +46,13 @@ func (s *source) lowered(node *yaml.Node) *yaml.Node {
 		return &known
 	}
 	low := *node
+	if isIntrinsic(node) {
+		return &low
+	}
 	low.Content = make([]*yaml.Node, len(node.Content))
 	for i, item := range node.Content {
 		low.Content[i] = s.lowered(item)
-		if node.Kind == yaml.MappingNode && i%2 == 0 && !isIntrinsic(node) {
+		if node.Kind == yaml.MappingNode && i%2 == 0 {
 			low.Content[i].Value = withFirst(unicode.ToLower, item.Value)
 		}
 	}
@@ -73,25 +77,73 @@ func (s *source) asWritten(key string) string {
 
 // isIntrinsic recognises what CloudFormation works out: !Ref X, {"Ref": "X"}, {"Fn::Sub": "…"}.
 func isIntrinsic(node *yaml.Node) bool {
-	if strings.HasPrefix(node.Tag, "!") && !strings.HasPrefix(node.Tag, "!!") {
-		return true
-	}
-	if node.Kind != yaml.MappingNode || len(node.Content) != 2 {
-		return false
-	}
-	key := node.Content[0].Value
-	return key == "Ref" || strings.HasPrefix(key, "Fn::")
+	function, _ := intrinsic(node)
+	return function != ""
 }
 
-// refersTo is the name behind !Ref NAME and {"Ref": "NAME"}, or empty.
+// intrinsic takes such a value apart: the function, such as Ref or Sub, and what it is given. The
+// function is empty for any other value.
+func intrinsic(node *yaml.Node) (function string, given *yaml.Node) {
+	if strings.HasPrefix(node.Tag, "!") && !strings.HasPrefix(node.Tag, "!!") {
+		return node.Tag[1:], node
+	}
+	if node.Kind != yaml.MappingNode || len(node.Content) != 2 {
+		return "", nil
+	}
+	key, given := node.Content[0].Value, node.Content[1]
+	if short, ok := strings.CutPrefix(key, "Fn::"); ok {
+		return short, given
+	}
+	if key == "Ref" {
+		return key, given
+	}
+	return "", nil
+}
+
+// substituted is what Fn::Sub puts a value in place of: ${Name} or ${Name.Attribute}, not ${!Text}.
+var substituted = regexp.MustCompile(`\$\{\s*([A-Za-z0-9:]+)(\.[^}]*)?\s*\}`)
+
+// refersTo is the name behind !Ref NAME, {"Ref": "NAME"} and !Sub "${NAME}", or empty.
 func refersTo(node *yaml.Node) string {
+	function, given := intrinsic(node)
 	switch {
-	case node.Tag == "!Ref":
-		return node.Value
-	case isIntrinsic(node) && node.Kind == yaml.MappingNode && node.Content[0].Value == "Ref":
-		return node.Content[1].Value
+	case function == "Ref":
+		return given.Value
+	case function == "Sub":
+		if m := substituted.FindStringSubmatch(given.Value); m != nil && m[0] == given.Value && m[2] == "" {
+			return m[1]
+		}
 	}
 	return ""
+}
+
+// mentioned is the names that a value refers to, by whatever function: people have a task
+// definition by its name, by its attribute, out of a text, or where a condition holds.
+func mentioned(node *yaml.Node) []string {
+	function, given := intrinsic(node)
+	switch {
+	case function == "Ref":
+		return []string{given.Value}
+	case function == "GetAtt" && given.Kind == yaml.SequenceNode && len(given.Content) > 0:
+		return []string{given.Content[0].Value}
+	case function == "GetAtt":
+		name, _, _ := strings.Cut(given.Value, ".")
+		return []string{name}
+	}
+	var names []string
+	if function == "Sub" {
+		text := given.Value
+		if given.Kind == yaml.SequenceNode && len(given.Content) > 0 {
+			text = given.Content[0].Value // What stands behind it gives values to names of its own.
+		}
+		for _, m := range substituted.FindAllStringSubmatch(text, -1) {
+			names = append(names, m[1])
+		}
+	}
+	for _, item := range node.Content {
+		names = append(names, mentioned(item)...)
+	}
+	return names
 }
 
 // parameter is the default of the parameter that a node refers to, with its name; nil for none.

@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -43,28 +44,47 @@ func (s *source) cloudFormation(root *yaml.Node) (docs []document, ok bool, err 
 		}
 	}
 	for _, doc := range services {
-		task, name := document{}, ""
-		if at := look.child(doc.node, "taskDefinition"); at != nil {
-			name = refersTo(at)
-			task = tasks[name]
+		var task *yaml.Node
+		where := "is not in this file"
+		switch names := tasksNamed(look.child(doc.node, "taskDefinition"), tasks); len(names) {
+		case 0:
+		case 1:
+			task, served[names[0]] = tasks[names[0]].node, true
+		default:
+			where = "CloudFormation chooses out of " + strings.Join(names, ", ")
 		}
-		if served[name] = true; task.node == nil {
+		if task == nil {
 			doc.kind = "ecs-service" // As of a file that has the service alone.
 		}
-		doc.load = func() (*Workload, error) { return s.cloudFormationWorkload(&doc, doc.node, task.node) }
+		doc.load = func() (*Workload, error) { return s.cloudFormationWorkload(&doc, doc.node, task, where) }
 		docs = append(docs, doc)
 	}
 	for _, doc := range lonely {
 		if !served[doc.name] {
-			doc.load = func() (*Workload, error) { return s.cloudFormationWorkload(&doc, nil, doc.node) }
+			doc.load = func() (*Workload, error) { return s.cloudFormationWorkload(&doc, nil, doc.node, "") }
 			docs = append(docs, doc)
 		}
 	}
 	return docs, len(docs) > 0, nil
 }
 
-// cloudFormationWorkload joins a service and its task definition, one of which may be nil.
-func (s *source) cloudFormationWorkload(doc *document, service, task *yaml.Node) (*Workload, error) {
+// tasksNamed are the task definitions of the template that a value, which may be nil, refers to.
+func tasksNamed(at *yaml.Node, tasks map[string]document) []string {
+	var names []string
+	if at == nil {
+		return nil
+	}
+	for _, name := range mentioned(at) {
+		if tasks[name].node != nil && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// cloudFormationWorkload joins a service and its task definition, one of which may be nil; where
+// says where the task definition is that is nil.
+func (s *source) cloudFormationWorkload(doc *document, service, task *yaml.Node, where string) (*Workload, error) {
 	w := s.begin(doc, model.ECS, s.asWritten(stopTimeout))
 	s.used = nil
 	r := &reader{src: s, lines: w.Lines, quoted: true} // A template may write numbers in quotes.
@@ -77,7 +97,7 @@ func (s *source) cloudFormationWorkload(doc *document, service, task *yaml.Node)
 		rollout, onService = r.ecsRollout(service)
 	}
 	if task == nil {
-		w.note("%s stands in the task definition, which is not in this file", w.GraceKey)
+		w.note("%s stands in the task definition, which %s", w.GraceKey, where)
 	} else {
 		containers = r.ecsTaskContainers(r.child(task, "containerDefinitions"), task)
 	}

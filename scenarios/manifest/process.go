@@ -163,7 +163,7 @@ func (p *Process) variable(r *reader, parent *yaml.Node, key string) {
 func (p *Process) pairs(r *reader, parent *yaml.Node, key, name string) {
 	for _, item := range r.sequence(parent, key) {
 		if r.plainText(item, name) == grace.Variable {
-			p.told(r.plainText(item, "value"), item.Line)
+			p.told(r.written(item, "value"), item.Line)
 		}
 	}
 }

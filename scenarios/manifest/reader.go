@@ -189,6 +189,15 @@ func (r *reader) plainText(parent *yaml.Node, key string) string {
 	return ""
 }
 
+// written is plainText, but for what CloudFormation works out: the name of a parameter is not its
+// value.
+func (r *reader) written(parent *yaml.Node, key string) string {
+	if node := r.child(parent, key); node != nil && r.src.capital && isIntrinsic(node) {
+		return ""
+	}
+	return r.plainText(parent, key)
+}
+
 // str insists on a string, as the API server does: a number needs quotes.
 func (r *reader) str(node *yaml.Node, field string) string {
 	switch {
