@@ -119,7 +119,7 @@ func (r *reader) replicas(w *Workload, doc document) {
 		w.Replicas = 1
 	default:
 		w.Replicas = r.count(spec, key, 1)
-		if r.lines[key] == 0 && !w.scaled(r.src.scalers) {
+		if set := r.lines[key] > 0; !w.scaled(r.src.scalers, set) && !set {
 			w.note("%s is not set; 1 assumed", key)
 		}
 	}

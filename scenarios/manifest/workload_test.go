@@ -240,11 +240,64 @@ func TestAnAutoscalerOfTheFileSaysHowManyPodsThereAre(t *testing.T) {
 			assert.Equal(t, []string{c.note}, w.Notes)
 		})
 	}
-	w, err := Parse("f.yaml", []byte(strings.Replace(worker, "spec: {template", "spec: {replicas: 5, template", 1)+
-		"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec: {minReplicas: 3, scaleTargetRef: {kind: Deployment, name: w}}\n"), "")
-	require.NoError(t, err)
-	assert.Equal(t, 5, w.Replicas, "what is written counts")
-	assert.Empty(t, w.Notes)
+}
+
+// A HorizontalPodAutoscaler brings a written number between its bounds, and rests while it is 0
+// (Kubernetes, "Horizontal Pod Autoscaling", Implicit maintenance-mode deactivation); KEDA starts
+// its minimum from 0 too.
+func TestAnAutoscalerCorrectsTheNumberThatIsWritten(t *testing.T) {
+	const (
+		hpa  = "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec: {minReplicas: 3, maxReplicas: 9, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: w}}\n"
+		keda = "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nmetadata: {name: k}\nspec: {minReplicaCount: 3, scaleTargetRef: {name: w}}\n"
+	)
+	for name, c := range map[string]struct {
+		replicas string
+		scaler   string
+		want     int
+		notes    []string
+	}{
+		"below its least":        {"1", hpa, 3, []string{"replicas is 1; the HorizontalPodAutoscaler h on line 6 keeps at least 3, which is simulated"}},
+		"between":                {"5", hpa, 5, nil},
+		"above its most":         {"12", hpa, 9, []string{"replicas is 12; the HorizontalPodAutoscaler h on line 6 keeps at most 9, which is simulated"}},
+		"none":                   {"0", hpa, 0, []string{"replicas is 0, and the HorizontalPodAutoscaler h on line 6 rests"}},
+		"below its least, KEDA":  {"1", keda, 3, []string{"replicas is 1; the ScaledObject k on line 6 keeps at least 3, which is simulated"}},
+		"none, KEDA":             {"0", keda, 3, []string{"replicas is 0; the ScaledObject k on line 6 keeps at least 3, which is simulated"}},
+		"above its own, KEDA":    {"120", keda, 100, []string{"replicas is 120; the ScaledObject k on line 6 keeps at most 100, which is simulated"}},
+		"no most is written":     {"12", strings.Replace(hpa, "maxReplicas: 9, ", "", 1), 12, nil},
+		"a most that is no most": {"2", strings.Replace(hpa, "maxReplicas: 9, ", "maxReplicas: 1, ", 1), 2, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := Parse("f.yaml", []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w}\nspec: {replicas: "+c.replicas+", template: {spec: {terminationGracePeriodSeconds: 40, containers: [{name: c}]}}}\n---\n"+c.scaler), "")
+			require.NoError(t, err)
+			assert.Equal(t, c.want, w.Replicas)
+			assert.Equal(t, c.notes, w.Notes)
+		})
+	}
+}
+
+// scaleTargetRef has no namespace: it means that of the autoscaler.
+func TestAnAutoscalerScalesWhatItsNamespaceHas(t *testing.T) {
+	for name, c := range map[string]struct {
+		workload, scaler, target string
+		want                     int
+	}{
+		"neither says":                     {"", "", "apps/v1", 3},
+		"both say the same":                {"prod", "prod", "apps/v1", 3},
+		"the workload says the default":    {"default", "", "apps/v1", 3},
+		"the autoscaler says the default":  {"", "default", "apps/v1", 3},
+		"another one":                      {"prod", "staging", "apps/v1", 1},
+		"the default, and another one":     {"", "prod", "apps/v1", 1},
+		"another one, and the default":     {"prod", "", "apps/v1", 1},
+		"a kind of the same name":          {"", "", "apps.kruise.io/v1", 1},
+		"a target that says no apiVersion": {"", "", "", 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, err := Parse("f.yaml", []byte("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: w, namespace: '"+c.workload+"'}\nspec: {template: {spec: {containers: [{name: c}]}}}\n---\n"+
+				"apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h, namespace: '"+c.scaler+"'}\nspec: {minReplicas: 3, maxReplicas: 9, scaleTargetRef: {apiVersion: '"+c.target+"', kind: Deployment, name: w}}\n"), "")
+			require.NoError(t, err)
+			assert.Equal(t, c.want, w.Replicas)
+		})
+	}
 }
 
 func TestNullIsTheSameAsNotWritten(t *testing.T) {
