@@ -70,6 +70,8 @@ type nomadSettings struct {
 	healthy   time.Duration
 	groupWait time.Duration // shutdown_delay of the group, before that of the task
 	taskWait  time.Duration
+	scaled    int // line of the least of scaling, which is taken for the count; 0 for none
+	canaries  int // line of their number; 0 for none
 }
 
 func (h *hclReader) nomadTask(doc *document, job, group, task *hclBlock) (*Workload, error) {
@@ -92,7 +94,12 @@ func (h *hclReader) nomadTask(doc *document, job, group, task *hclBlock) (*Workl
 	w.Processes = []Process{nomadProcess(task)}
 	n.groupWait, _ = h.duration(group, "shutdown_delay")
 	n.taskWait, _ = h.duration(task, "shutdown_delay")
-	w.Replicas = h.count(group, "count", 1)
+	w.Replicas = 1
+	for _, scaling := range group.named("scaling") {
+		w.Replicas = h.count(scaling, "min", w.Replicas)
+		n.scaled = w.Lines["min"]
+	}
+	w.Replicas = h.count(group, "count", w.Replicas)
 	// What the group says of the update goes before what the job says.
 	for _, outer := range []*hclBlock{job, group} {
 		for _, update := range outer.named("update") {
@@ -100,8 +107,11 @@ func (h *hclReader) nomadTask(doc *document, job, group, task *hclBlock) (*Workl
 			if d, ok := h.duration(update, "min_healthy_time"); ok {
 				n.healthy = d
 			}
-			if v, ok := update.attr("canary"); ok && v.text != "0" {
-				w.note("the canaries of line %d are not simulated", v.line)
+			if v, ok := update.attr("canary"); ok {
+				n.canaries = v.line
+				if known, _ := h.known(v, "canary", 0); known.text == "0" {
+					n.canaries = 0
+				}
 			}
 		}
 	}
@@ -149,8 +159,15 @@ func nomadProcess(task *hclBlock) Process {
 // nomad says what the settings mean together. An update stops an allocation before it starts the
 // one in its place.
 func (w *Workload) nomad(n nomadSettings) {
-	if w.Lines["count"] == 0 {
+	switch {
+	case w.Lines["count"] > 0:
+	case n.scaled > 0:
+		w.note("count is not set; scaling on line %d keeps at least %d, which is simulated", n.scaled, w.Replicas)
+	default:
 		w.note("count is not set; 1 assumed")
+	}
+	if n.canaries > 0 {
+		w.note("the canaries of line %d are not simulated", n.canaries)
 	}
 	w.PreStopDuration = n.groupWait + n.taskWait
 	if n.driver == "docker" && w.StopSignal == "" {

@@ -57,7 +57,8 @@ func (s *source) nomadJSONTask(doc *document, job, group *yaml.Node) (*Workload,
 	w.Processes = []Process{nomadJSONProcess(s, doc.node)}
 	n.groupWait, _ = r.nanoseconds(group, "ShutdownDelay")
 	n.taskWait, _ = r.nanoseconds(doc.node, "ShutdownDelay")
-	w.Replicas = r.count(group, "Count", 1)
+	w.Replicas = r.count(group, "Count", r.count(r.mapping(group, "Scaling"), "Min", 1))
+	n.scaled = w.Lines["Min"]
 	if line := w.Lines["Count"]; line > 0 {
 		w.Lines["count"] = line
 	}
@@ -66,6 +67,12 @@ func (s *source) nomadJSONTask(doc *document, job, group *yaml.Node) (*Workload,
 		n.parallel = r.count(update, "MaxParallel", n.parallel)
 		if d, ok := r.nanoseconds(update, "MinHealthyTime"); ok {
 			n.healthy = d
+		}
+		if canaries := r.child(update, "Canary"); canaries != nil {
+			n.canaries = 0
+			if canaries.Value != "0" {
+				n.canaries = r.keyLine(update, "Canary")
+			}
 		}
 	}
 	if r.err != nil {
