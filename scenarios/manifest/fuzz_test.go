@@ -65,6 +65,7 @@ func FuzzFormats(f *testing.F) {
 		"w.nomad":          "job \"j\" {\n  group \"g\" {\n    count = 2\n    task \"w\" {\n      env { A = \"${b(\"c\")}\" }\n      kill_timeout = \"3s\"\n      data = <<-E\n  x\n  E\n    }\n  }\n}\n",
 		"w.tf":             "resource \"aws_ecs_task_definition\" \"t\" {\n  container_definitions = jsonencode([{ name = \"w\", x = a ? 1 : (2), stopTimeout = 3 }])\n}\n",
 		"h.tf":             "locals {\n  n = 2\n}\nresource \"aws_ecs_task_definition\" \"t\" {\n  container_definitions = <<E\n[{\"name\": \"w\", \"cpu\": ${var.c}, \"stopTimeout\": 3}]\nE\n}\n",
+		"q.tf":             "resource \"aws_ecs_task_definition\" \"t\" {\n  family = \"$${a}${b(\"\\\"\", \"%{ if c }${d}%{ endif }\")\n}\"\n  container_definitions = <<E\n[{\"name\": \"${f(\"\\\"\")}\", \"stopTimeout\": 3}]\nE\n}\n",
 		"c.yaml":           "Parameters: {N: {Default: 2}}\nResources:\n  T: {Type: AWS::ECS::TaskDefinition, Properties: {ContainerDefinitions: [{Name: w, StopTimeout: 3}]}}\n  S: {Type: AWS::ECS::Service, Properties: {TaskDefinition: !Ref T, DesiredCount: !Ref N}}\n",
 		"supervisord.conf": "[program:w]\ncommand=x\n  y ; z\nnumprocs=2\nstopwaitsecs=3\n",
 		"render.yaml":      "services:\n- {type: worker, name: w, maxShutdownDelaySeconds: 60}\n",

@@ -129,7 +129,11 @@ func (p *hclParser) advance() hclToken {
 	if p.err == nil {
 		p.token = p.lexer.next()
 		if p.token.kind == hclBroken {
-			p.fail(p.token, "", p.token.text, "close it")
+			remedy := "close it"
+			if p.token.text == tooManyStrings {
+				remedy = "flatten it"
+			}
+			p.fail(p.token, "", p.token.text, remedy)
 		}
 	}
 	return t

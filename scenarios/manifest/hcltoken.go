@@ -1,6 +1,8 @@
 package manifest
 
 import (
+	"regexp"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -28,13 +30,15 @@ type hclToken struct {
 	column     int
 }
 
-// hclLexer splits the HCL subset that job files are written in: identifiers, numbers, strings,
-// heredocs, comments. What is between ${ and } is skipped, nested quotes and braces included.
+// hclLexer splits HCL into identifiers, numbers, strings, heredocs and symbols. What is between ${
+// and } is an expression, whose tokens are passed over, strings with interpolations of their own
+// included (HCL Native Syntax Specification, "Template Expressions").
 type hclLexer struct {
-	src  string
-	at   int
-	line int
-	bol  int // the byte the line begins at
+	src   string
+	at    int
+	line  int
+	bol   int // the byte the line begins at
+	depth int // of strings within strings
 }
 
 func (l *hclLexer) next() hclToken {
@@ -53,7 +57,8 @@ func (l *hclLexer) next() hclToken {
 	case strings.HasPrefix(l.src[l.at:], "<<"):
 		t.kind, t.text = l.heredoc()
 	case c >= '0' && c <= '9':
-		t.kind, t.text = hclDigits, l.while(func(r rune) bool { return r == '.' || unicode.IsDigit(r) })
+		t.kind, t.text = hclDigits, hclNumeral.FindString(l.src[l.at:])
+		l.at += len(t.text)
 	case isIdentStart(l.rune()):
 		t.kind, t.text = hclIdent, l.while(func(r rune) bool { return r == '-' || isIdentStart(r) || unicode.IsDigit(r) })
 	default:
@@ -63,6 +68,9 @@ func (l *hclLexer) next() hclToken {
 	t.end = l.at
 	return t
 }
+
+// hclNumeral is a number as HCL writes it.
+var hclNumeral = regexp.MustCompile(`^[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`)
 
 func isIdentStart(r rune) bool { return r == '_' || unicode.IsLetter(r) }
 
@@ -122,29 +130,41 @@ func indexOr(text, part string, otherwise int) int {
 
 var hclEscapes = map[byte]string{'n': "\n", 'r': "\r", 't': "\t", '"': `"`, '\\': `\`}
 
+// literalTemplate is what $${ and %%{ mean.
+var literalTemplate = strings.NewReplacer("$${", "${", "%%{", "%{")
+
+const tooManyStrings = "is a string with too many others in it"
+
+// quoted reads a string. One with interpolations is left as it is written, but for its escapes
+// with a backslash: they are text beside what is not worked out.
 func (l *hclLexer) quoted() (hclTokenKind, string) {
+	if l.depth++; l.depth > hclDepth {
+		return hclBroken, tooManyStrings
+	}
+	defer func() { l.depth-- }()
 	kind := hclQuoted
 	var b strings.Builder
 	l.at++
 	for l.at < len(l.src) {
+		start := l.at
 		switch c := l.src[l.at]; {
 		case c == '"':
 			l.at++
+			if kind == hclQuoted {
+				return kind, literalTemplate.Replace(b.String())
+			}
 			return kind, b.String()
 		case c == '\n':
 			return hclBroken, "is a string that does not end on its line"
 		case c == '\\' && l.at+1 < len(l.src):
-			escape, known := hclEscapes[l.src[l.at+1]]
-			if !known {
-				escape = l.src[l.at : l.at+2]
-			}
-			b.WriteString(escape)
-			l.at += 2
-		case l.opensTemplate():
+			b.WriteString(l.escape())
+		case l.stands("$${") || l.stands("%%{"):
+			l.at += len("$${")
+			b.WriteString(l.src[start:l.at])
+		case l.stands("${") || l.stands("%{"):
 			kind = hclTemplate
-			start := l.at
-			if !l.skipTemplate() {
-				return hclBroken, "is a string whose ${ does not end"
+			if problem := l.skipTemplate(); problem != "" {
+				return hclBroken, problem
 			}
 			b.WriteString(l.src[start:l.at])
 		default:
@@ -155,33 +175,43 @@ func (l *hclLexer) quoted() (hclTokenKind, string) {
 	return hclBroken, "is a string that does not end"
 }
 
-// opensTemplate tells ${ from $${, which is a literal ${.
-func (l *hclLexer) opensTemplate() bool {
+func (l *hclLexer) stands(text string) bool { return strings.HasPrefix(l.src[l.at:], text) }
+
+// escape passes over a backslash and what it stands before, and returns what they mean; one that
+// HCL does not know means itself.
+func (l *hclLexer) escape() string {
 	rest := l.src[l.at:]
-	opens := strings.HasPrefix(rest, "${") || strings.HasPrefix(rest, "%{")
-	return opens && (l.at == 0 || l.src[l.at-1] != rest[0])
+	if known, ok := hclEscapes[rest[1]]; ok {
+		l.at += 2
+		return known
+	}
+	if rest[1] == 'u' || rest[1] == 'U' {
+		if r, _, after, err := strconv.UnquoteChar(rest, '"'); err == nil {
+			l.at += len(rest) - len(after)
+			return string(r)
+		}
+	}
+	l.at += 2
+	return rest[:2]
 }
 
-// skipTemplate passes over ${ … } with the strings and braces in it.
-func (l *hclLexer) skipTemplate() bool {
-	depth, quotes := 0, false
-	for ; l.at < len(l.src); l.at++ {
-		switch c := l.src[l.at]; {
-		case c == '\n':
-			return false
-		case c == '"':
-			quotes = !quotes
-		case quotes:
-		case c == '{':
+// skipTemplate passes over ${ … } or %{ … }, and returns what is wrong with it.
+func (l *hclLexer) skipTemplate() (problem string) {
+	l.at++ // The brace is the first token.
+	for depth := 0; ; {
+		switch t := l.next(); {
+		case t.kind == hclBroken:
+			return t.text
+		case t.kind == hclEnd:
+			return "is a string whose ${ does not end"
+		case t.kind == hclSymbol && t.text == "{":
 			depth++
-		case c == '}':
+		case t.kind == hclSymbol && t.text == "}":
 			if depth--; depth == 0 {
-				l.at++
-				return true
+				return ""
 			}
 		}
 	}
-	return false
 }
 
 // heredoc reads <<END or <<-END up to the line that says END and no more.

@@ -2,6 +2,7 @@ package manifest
 
 import (
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -251,7 +252,7 @@ func (h *hclReader) known(v hclValue, name string, depth int) (hclValue, bool) {
 	if m := reference.FindStringSubmatch(v.text); m != nil && m[0] == v.text {
 		return h.referred(m[1]+m[3], m[2]+m[4], name, depth)
 	}
-	if !v.quoted {
+	if !v.quoted || literalTemplate.Replace(v.text) != v.text { // An escape would pass for an interpolation.
 		return v, false
 	}
 	whole := true
@@ -309,11 +310,24 @@ func (h *hclReader) count(b *hclBlock, name string, fallback int) int {
 	if !ok {
 		return fallback
 	}
-	n, err := strconv.Atoi(v.text)
-	if err != nil || n < 0 || n > 1<<30 || v.kind != hclNumber && v.kind != hclText {
+	n, whole := v.whole()
+	if !whole || n > 1<<30 {
 		h.fail(v, name, "is not a whole number", "write a number such as 1")
 	}
-	return n
+	return int(n)
+}
+
+// whole is a number that is not negative, as HCL writes it: 3, 3.0 and 30e-1 are the same. Text
+// is turned into a number.
+func (v hclValue) whole() (int64, bool) {
+	if v.kind != hclNumber && v.kind != hclText {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(v.text, 10, 64)
+	if f, notFloat := strconv.ParseFloat(v.text, 64); err != nil && notFloat == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		n, err = int64(f), nil
+	}
+	return n, err == nil && n >= 0
 }
 
 // duration reads text such as "25s"; a bare number is nanoseconds to Nomad, which nobody means.

@@ -2,7 +2,6 @@ package manifest
 
 import (
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
@@ -173,27 +172,40 @@ func (h *hclReader) jsonContainers(v hclValue) []ecsContainer {
 	return containers
 }
 
-// quoteTags puts ${…} in quotes where it stands for a number, so that the rest is JSON.
+// quoteTags puts ${…} in quotes where it stands for a number, so that the rest is JSON, and takes
+// the edge off the quotes that stand in it.
 func quoteTags(text string) string {
 	var b strings.Builder
-	for quoted := false; text != ""; {
+	quoted, broken := false, false
+	for at := 0; at < len(text); {
 		size := 1
-		switch {
-		case quoted && text[0] == '\\' && len(text) > 1:
+		switch rest := text[at:]; {
+		case quoted && rest[0] == '\\' && len(rest) > 1:
 			size = 2
-		case text[0] == '"':
+		case strings.HasPrefix(rest, "$${"):
+			size = len("$${")
+		case rest[0] == '"':
 			quoted = !quoted
-		case !quoted && strings.HasPrefix(text, "${"):
-			size = len(envsubst.cut(text))
-			b.WriteString(strconv.Quote(text[:size]))
-			text = text[size:]
+		case strings.HasPrefix(rest, "${"):
+			l := hclLexer{src: rest}
+			if broken = broken || l.skipTemplate() != ""; broken { // Looking for each end anew could take for ever.
+				l.at = len(envsubst.cut(rest))
+			}
+			tag := jsonEscapes.Replace(rest[:l.at])
+			if !quoted {
+				tag = `"` + tag + `"`
+			}
+			b.WriteString(tag)
+			at += l.at
 			continue
 		}
-		b.WriteString(text[:size])
-		text = text[size:]
+		b.WriteString(text[at : at+size])
+		at += size
 	}
 	return b.String()
 }
+
+var jsonEscapes = strings.NewReplacer(`"`, `\"`, `\`, `\\`)
 
 // ecsProcess reads what is written plainly of what runs in a container.
 func ecsProcess(v hclValue) Process {
@@ -237,9 +249,8 @@ func (h *hclReader) container(v hclValue) ecsContainer {
 	if grace, ok = h.worked(grace, stopTimeout); !ok {
 		return c
 	}
-	seconds, err := strconv.ParseInt(grace.text, 10, 64)
-	switch {
-	case grace.kind != hclNumber || err != nil || seconds < 0 || seconds > maxSeconds:
+	seconds, whole := grace.whole()
+	if grace.kind != hclNumber || !whole || seconds > maxSeconds {
 		h.fail(grace, stopTimeout, grace.text+" is not a whole number of seconds", "write a number such as 30")
 	}
 	c.grace, c.line = time.Duration(seconds)*time.Second, grace.line
