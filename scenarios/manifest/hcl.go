@@ -30,13 +30,23 @@ type hclValue struct {
 	line, column int
 }
 
-// everything is what the value says, with the arguments of a call.
+// everything is what the value says, with what it holds and the arguments of a call.
 func (v hclValue) everything() string {
-	text := v.text
+	var b strings.Builder
+	v.say(&b)
+	return b.String()
+}
+
+func (v hclValue) say(b *strings.Builder) {
+	b.WriteString(v.text)
 	for _, item := range v.items {
-		text += " " + item.everything()
+		b.WriteByte(' ')
+		item.say(b)
 	}
-	return text
+	for _, f := range v.fields {
+		b.WriteByte(' ')
+		f.value.say(b)
+	}
 }
 
 type hclAttr struct {

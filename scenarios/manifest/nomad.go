@@ -92,7 +92,7 @@ func (h *hclReader) nomadTask(doc *document, job, group, task *hclBlock) (*Workl
 		}
 		w.StopSignal = name
 	}
-	w.Processes = []Process{nomadProcess(task)}
+	w.Processes = []Process{h.nomadProcess(task)}
 	n.groupWait, _ = h.duration(group, "shutdown_delay")
 	n.taskWait, _ = h.duration(task, "shutdown_delay")
 	w.Replicas = 1
@@ -125,22 +125,23 @@ func (h *hclReader) nomadTask(doc *document, job, group, task *hclBlock) (*Workl
 
 // nomadProcess reads what a task runs: the config of its driver, and its env, which is a block
 // or an attribute.
-func nomadProcess(task *hclBlock) Process {
+func (h *hclReader) nomadProcess(task *hclBlock) Process {
 	p := Process{Name: task.label()}
 	for _, config := range task.named("config") {
 		for _, key := range []string{"entrypoint", "command", "args"} {
-			v, ok := config.attr(key)
+			written, ok := config.attr(key)
 			if !ok || key == "args" && p.Command == nil {
 				continue
 			}
 			if p.Command == nil {
-				p.CommandKey, p.CommandLine = key, v.line
+				p.CommandKey, p.CommandLine = key, written.line
 			}
+			v := h.followed(written, key)
 			if v.kind == hclText {
 				p.Command = append(p.Command, v.text)
 			}
 			for _, item := range v.items {
-				p.Command = append(p.Command, item.text)
+				p.Command = append(p.Command, h.followed(item, key).text)
 			}
 		}
 	}
@@ -148,10 +149,9 @@ func nomadProcess(task *hclBlock) Process {
 	for _, env := range task.named("env") {
 		variables = append(variables, env.attrs...)
 	}
-	env, _ := task.attr("env")
-	for _, a := range append(variables, env.fields...) {
+	for _, a := range append(variables, h.attr(task.attrs, "env").fields...) {
 		if a.name == grace.Variable {
-			p.told(a.value.plain(), a.line)
+			p.told(h.followed(a.value, a.name).plain(), a.line)
 		}
 	}
 	return p
@@ -230,24 +230,67 @@ func (h *hclReader) worked(v hclValue, name string) (hclValue, bool) {
 		known.line, known.column = v.line, v.column
 		return known, true
 	}
-	text := v.text
-	if v.kind == hclCall {
-		text += "(…)"
-	}
-	h.fail(v, name, "is an expression, "+clip(text), h.tool)
+	h.fail(v, name, "is an expression, "+v.shown(), h.tool)
 	return hclValue{}, false
 }
 
+// shown is an expression as it begins.
+func (v hclValue) shown() string {
+	if v.kind == hclCall {
+		return clip(v.text + "(…)")
+	}
+	return clip(v.text)
+}
+
+// target is what a value refers to, in one step or several, a call of a function or a text with
+// interpolations too; a value that refers to nothing that is known is itself.
+func (h *hclReader) target(v hclValue, name string) hclValue {
+	end, throughVariable := v, ""
+	for range deepest {
+		m := reference.FindStringSubmatch(end.text)
+		if end.kind != hclDynamic || m == nil || m[0] != end.text {
+			if throughVariable != "" {
+				h.noteDefault(name, throughVariable)
+			}
+			return end
+		}
+		next, ok := h.defined(m[1]+m[3], m[2]+m[4])
+		if !ok {
+			return v
+		}
+		if end = next; m[1]+m[3] == "var" {
+			throughVariable = m[2] + m[4]
+		}
+	}
+	return v // A circle.
+}
+
+// followed is the target of a value, its interpolations filled in where all of them are known.
+func (h *hclReader) followed(v hclValue, name string) hclValue {
+	v = h.target(v, name)
+	if known, ok := h.known(v, name, 0); ok {
+		return known
+	}
+	return v
+}
+
+// attr is the followed value of an attribute; the zero value when it is not written.
+func (h *hclReader) attr(attrs []hclAttr, name string) hclValue {
+	v, _ := field(attrs, name)
+	return h.followed(v, name)
+}
+
+// deepest is how many references lead to a value; a circle, which the tool refuses, ends there.
+const deepest = 10
+
 // known works out a value that is written, or refers to such in one step or several.
 func (h *hclReader) known(v hclValue, name string, depth int) (hclValue, bool) {
-	// A circle, which the tool refuses, ends here, and so does text that grows without end.
-	const deepest, most = 10, 1000
-	h.steps++
-	switch {
-	case v.kind == hclCall || depth == deepest || h.steps > most:
+	const most = 1000 // Text that grows without end ends here.
+	if v.kind != hclDynamic {
+		return v, v.kind != hclCall
+	}
+	if h.steps++; depth == deepest || h.steps > most {
 		return v, false
-	case v.kind != hclDynamic:
-		return v, true
 	}
 	if m := reference.FindStringSubmatch(v.text); m != nil && m[0] == v.text {
 		return h.referred(m[1]+m[3], m[2]+m[4], name, depth)
@@ -259,31 +302,41 @@ func (h *hclReader) known(v hclValue, name string, depth int) (hclValue, bool) {
 	text := reference.ReplaceAllStringFunc(v.text, func(part string) string {
 		m := reference.FindStringSubmatch(part)
 		inner, ok := h.referred(m[1]+m[3], m[2]+m[4], name, depth)
-		whole = whole && ok && (inner.kind == hclText || inner.kind == hclNumber)
+		whole = whole && ok && (inner.kind == hclText || inner.kind == hclNumber || inner.kind == hclBool)
 		return inner.text
 	})
 	if !whole || strings.Contains(text, "${") || strings.Contains(text, "%{") {
 		return v, false
 	}
-	return hclValue{kind: hclText, text: text}, true
+	return hclValue{kind: hclText, text: text, line: v.line, column: v.column}, true
 }
 
 // referred is the default of a variable or the value of a local. A default is an assumption.
 func (h *hclReader) referred(kind, called, name string, depth int) (hclValue, bool) {
+	v, ok := h.defined(kind, called)
+	if !ok {
+		return hclValue{}, false
+	}
+	if v, ok = h.known(v, name, depth+1); ok && kind == "var" {
+		h.noteDefault(name, called)
+	}
+	return v, ok
+}
+
+func (h *hclReader) noteDefault(name, variable string) {
+	h.w.noteOnce("%s is var.%s, whose default is used", name, variable)
+}
+
+// defined is what the file says of a variable or local.
+func (h *hclReader) defined(kind, called string) (hclValue, bool) {
 	for _, block := range h.root.named(map[string]string{"var": "variable", "local": "locals"}[kind]) {
 		key := called
 		if kind == "var" {
 			key = "default"
 		}
-		v, ok := block.attr(key)
-		if !ok || kind == "var" && block.label() != called {
-			continue
+		if v, ok := block.attr(key); ok && (kind == "local" || block.label() == called) {
+			return v, true
 		}
-		v, ok = h.known(v, name, depth+1)
-		if ok && kind == "var" {
-			h.w.noteOnce("%s is var.%s, whose default is used", name, called)
-		}
-		return v, ok
 	}
 	return hclValue{}, false
 }

@@ -1,7 +1,9 @@
 package manifest
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,15 +41,16 @@ func (s *source) terraform() ([]document, error) {
 	var docs []document
 	served := make(map[string]bool)
 	for _, service := range services {
-		task := tasks[taskOf(service)]
-		if task != nil {
-			served[task.label()] = true
+		names := tasksOf(root, service)
+		var task *hclBlock
+		if len(names) == 1 {
+			task, served[names[0]] = tasks[names[0]], true
 		}
-		docs = append(docs, s.terraformWorkload(root, "service", service, task))
+		docs = append(docs, s.terraformWorkload(root, "service", service, task, names))
 	}
 	for _, task := range lonely {
 		if !served[task.label()] {
-			docs = append(docs, s.terraformWorkload(root, "task", task, task))
+			docs = append(docs, s.terraformWorkload(root, "task", task, task, nil))
 		}
 	}
 	if len(docs) == 0 {
@@ -57,39 +60,69 @@ func (s *source) terraform() ([]document, error) {
 	return docs, nil
 }
 
-var taskReference = regexp.MustCompile(`(^|[^.A-Za-z0-9_-])aws_ecs_task_definition\.([A-Za-z0-9_-]+)[.\[]`)
+var (
+	taskReference  = regexp.MustCompile(`(?:^|[^.A-Za-z0-9_-])aws_ecs_task_definition\.([A-Za-z0-9_-]+)[.\[]`)
+	throughAnother = regexp.MustCompile(`(?:^|[^.A-Za-z0-9_-])(local|data\.aws_ecs_task_definition)\.([A-Za-z0-9_-]+)`)
+)
 
-// taskOf is the name of the task definition that a service runs. People write its arn, or put
-// family and revision together, the newer one of this resource and of what is deployed.
-func taskOf(service *hclBlock) string {
-	v, _ := service.attr("task_definition")
-	name := ""
-	for _, m := range taskReference.FindAllStringSubmatch(v.everything(), -1) {
-		if name != "" && name != m[2] {
-			return "" // One of several.
+// tasksOf is the names of the task definitions that a service may run; it runs one. People write
+// its arn, or put family and revision together, the newer one of this resource and of what is
+// deployed, right there or in a local.
+func tasksOf(root, service *hclBlock) []string {
+	at, _ := service.attr("task_definition")
+	var names []string
+	seen := make(map[string]bool)
+	for texts := []string{at.everything()}; len(texts) > 0; texts = texts[1:] {
+		for _, m := range taskReference.FindAllStringSubmatch(texts[0], -1) {
+			if !slices.Contains(names, m[1]) {
+				names = append(names, m[1])
+			}
 		}
-		name = m[2]
+		for _, m := range throughAnother.FindAllStringSubmatch(texts[0], -1) {
+			if through := m[1] + "." + m[2]; !seen[through] {
+				seen[through] = true
+				texts = append(texts, meantBy(root, m[1], m[2]))
+			}
+		}
 	}
-	return name
+	return names
 }
 
-// terraformWorkload joins a service with its task definition; of a task alone block and task are
-// the same.
-func (s *source) terraformWorkload(root *hclBlock, kind string, block, task *hclBlock) document {
+// meantBy is what a local, or the task definition that a data source looks up, says.
+func meantBy(root *hclBlock, kind, name string) string {
+	text := ""
+	for _, locals := range root.named("locals") {
+		if v, ok := locals.attr(name); ok && kind == "local" {
+			text += v.everything()
+		}
+	}
+	for _, data := range root.named("data") {
+		if v, ok := data.attr("task_definition"); ok && kind != "local" && slices.Equal(data.labels, []string{"aws_ecs_task_definition", name}) {
+			text += v.everything()
+		}
+	}
+	return text
+}
+
+// terraformWorkload joins a service with its task definition, which is nil when names says that
+// it is not one of the file; of a task alone block and task are the same.
+func (s *source) terraformWorkload(root *hclBlock, kind string, block, task *hclBlock, names []string) document {
 	doc := document{kind: kind, name: block.label(), line: block.line}
 	doc.load = func() (*Workload, error) {
 		h := &hclReader{src: s, root: root, tool: describeTask}
 		if task == nil {
 			v, _ := block.attr("task_definition")
+			if len(names) > 1 {
+				h.fail(v, "task_definition", "is one of "+strings.Join(names, ", ")+", which only Terraform knows", describeTask)
+			}
 			h.fail(v, "task_definition", "is not in this file, and with it stopTimeout", "name a file that has both resources")
 			return nil, h.err
 		}
-		supervisor := model.ECS
-		if h.onFargate(block, task) {
-			supervisor = model.Fargate
-		}
-		w := s.begin(&doc, supervisor, stopTimeout)
+		w := s.begin(&doc, model.ECS, stopTimeout)
 		h.w = w
+		if h.onFargate(block, task) {
+			w.Supervisor = model.Fargate
+		}
 		containers := h.containers(task)
 		var rollout *ecsRollout
 		if block != task {
@@ -107,20 +140,36 @@ func (s *source) terraformWorkload(root *hclBlock, kind string, block, task *hcl
 	return doc
 }
 
+// onFargate reports whether service or task definition say that tasks run on Fargate. What only
+// Terraform knows is no reason to refuse the file: it matters to a long stopTimeout alone.
 func (h *hclReader) onFargate(service, task *hclBlock) bool {
-	if v, _ := service.attr("launch_type"); v.text == "FARGATE" {
-		return true
+	type place struct {
+		key   string
+		value hclValue
 	}
+	launch, _ := service.attr("launch_type")
+	places := []place{{"launch_type", launch}}
 	for _, strategy := range service.named("capacity_provider_strategy") {
-		if v, _ := strategy.attr("capacity_provider"); strings.HasPrefix(v.text, "FARGATE") {
+		provider, _ := strategy.attr("capacity_provider")
+		places = append(places, place{"capacity_provider", provider})
+	}
+	const compatibilities = "requires_compatibilities"
+	list := h.attr(task.attrs, compatibilities)
+	for _, item := range append([]hclValue{list}, list.items...) {
+		places = append(places, place{compatibilities, item})
+	}
+	var unknown []string
+	for _, at := range places {
+		switch v := h.followed(at.value, at.key); {
+		case v.kind == hclText && strings.HasPrefix(v.text, "FARGATE"):
 			return true
+		case strings.HasPrefix(v.text, "aws_ecs_capacity_provider."): // It has machines of its own.
+		case v.kind == hclDynamic || v.kind == hclCall:
+			unknown = append(unknown, at.key+" is an expression, "+v.shown())
 		}
 	}
-	v, _ := task.attr("requires_compatibilities")
-	for _, item := range v.items {
-		if item.text == "FARGATE" {
-			return true
-		}
+	for _, text := range unknown {
+		h.w.noteOnce("%s; it is taken for another than Fargate", text)
 	}
 	return false
 }
@@ -129,26 +178,28 @@ func (h *hclReader) onFargate(service, task *hclBlock) bool {
 // not plain.
 func (h *hclReader) containers(task *hclBlock) []ecsContainer {
 	const key = containerDefinitions
-	v, ok := task.attr(key)
+	written, ok := task.attr(key)
 	if !ok {
-		v = hclValue{line: task.line, column: task.column}
-		h.fail(v, key, "is not set", "name a file that has the containers")
+		written = hclValue{line: task.line, column: task.column}
+		h.fail(written, key, "is not set", "name a file that has the containers")
 		return nil
 	}
+	v := h.target(written, key)
 	if strings.HasPrefix(string([]rune(h.src.row(v.line))[v.column-1:]), "<<") {
 		return h.jsonContainers(v)
 	}
-	if v.kind != hclCall || v.text != "jsonencode" || len(v.items) != 1 || v.items[0].kind != hclList {
-		h.fail(v, key, "is not a plain jsonencode([ … ])", describeTask)
+	if v.kind != hclCall || v.text != "jsonencode" || len(v.items) != 1 || h.followed(v.items[0], key).kind != hclList {
+		h.fail(written, key, "is not a plain jsonencode([ … ])", describeTask)
 		return nil
 	}
 	var containers []ecsContainer
-	for _, item := range v.items[0].items {
-		if item.kind != hclObject {
+	for _, item := range h.followed(v.items[0], key).items {
+		container := h.followed(item, key)
+		if container.kind != hclObject {
 			h.fail(item, key, "holds an expression in place of a container", describeTask)
 			return nil
 		}
-		containers = append(containers, h.container(item))
+		containers = append(containers, h.container(container))
 	}
 	return containers
 }
@@ -164,12 +215,42 @@ func (h *hclReader) jsonContainers(v hclValue) []ecsContainer {
 	r := &reader{src: inner, lines: h.w.Lines}
 	var containers []ecsContainer
 	for _, node := range roots[0].Content {
-		containers = append(containers, r.ecsContainer(resolve(node)))
+		node = resolve(node)
+		h.fillIn(node)
+		containers = append(containers, r.ecsContainer(node))
 	}
 	if h.err == nil {
 		h.err = r.err
 	}
 	return containers
+}
+
+// fillIn puts what variables and locals stand for in the place of ${…}, where it is needed of a
+// container in JSON.
+func (h *hclReader) fillIn(container *yaml.Node) {
+	r := &reader{src: &source{file: h.src.file}}
+	needed := map[string]*yaml.Node{}
+	for _, key := range []string{"name", "essential", stopTimeout} {
+		needed[key] = r.child(container, key)
+	}
+	for _, item := range r.sequence(container, "environment") {
+		if r.plainText(item, "name") == grace.Variable {
+			needed[grace.Variable] = r.child(item, "value")
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(needed)) {
+		node := needed[key]
+		if node == nil || node.Kind != yaml.ScalarNode || !strings.Contains(node.Value, envsubst.open) {
+			continue
+		}
+		v, ok := h.known(hclValue{kind: hclDynamic, text: node.Value, quoted: true}, key, 0)
+		if !ok {
+			continue
+		}
+		if node.Value = v.text; v.kind == hclNumber {
+			node.Tag = "!!int"
+		}
+	}
 }
 
 // quoteTags puts ${…} in quotes where it stands for a number, so that the rest is JSON, and takes
@@ -207,40 +288,36 @@ func quoteTags(text string) string {
 
 var jsonEscapes = strings.NewReplacer(`"`, `\"`, `\`, `\\`)
 
-// ecsProcess reads what is written plainly of what runs in a container.
-func ecsProcess(v hclValue) Process {
-	var p Process
+// ecsProcess reads what is known of what runs in a container.
+func (h *hclReader) ecsProcess(v hclValue) Process {
+	p := Process{Name: h.attr(v.fields, "name").text}
 	for _, key := range []string{"entryPoint", "command"} {
-		words, ok := field(v.fields, key)
-		if !ok || words.kind != hclList {
+		written, _ := field(v.fields, key)
+		words := h.followed(written, key)
+		if words.kind != hclList {
 			continue
 		}
 		if p.Command == nil {
-			p.CommandKey, p.CommandLine = key, words.line
+			p.CommandKey, p.CommandLine = key, written.line
 		}
 		for _, word := range words.items {
-			p.Command = append(p.Command, word.text)
+			p.Command = append(p.Command, h.followed(word, key).text)
 		}
 	}
-	environment, _ := field(v.fields, "environment")
-	for _, item := range environment.items {
-		name, _ := field(item.fields, "name")
-		if value, _ := field(item.fields, "value"); name.text == grace.Variable {
-			p.told(value.plain(), item.line)
+	for _, item := range h.attr(v.fields, "environment").items {
+		variable := h.followed(item, "environment")
+		if name := h.attr(variable.fields, "name"); name.text == grace.Variable {
+			value, _ := field(variable.fields, "value")
+			p.told(h.followed(value, grace.Variable).plain(), item.line)
 		}
 	}
 	return p
 }
 
 func (h *hclReader) container(v hclValue) ecsContainer {
-	c := ecsContainer{essential: true}
-	name, _ := field(v.fields, "name")
-	c.name = name.text
-	c.process = ecsProcess(v)
-	c.process.Name = c.name
-	if essential, ok := field(v.fields, "essential"); ok {
-		c.essential = essential.text != "false"
-	}
+	c := ecsContainer{process: h.ecsProcess(v)}
+	c.name = c.process.Name
+	c.essential = h.attr(v.fields, "essential").text != "false"
 	grace, ok := field(v.fields, stopTimeout)
 	if !ok {
 		h.slipIn(v.fields, stopTimeout)
