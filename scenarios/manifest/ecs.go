@@ -2,11 +2,13 @@ package manifest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/quiesce/quiesce/internal/grace"
 	"github.com/quiesce/quiesce/model"
 )
 
@@ -135,30 +137,35 @@ func (r *reader) ecsContainer(node *yaml.Node) ecsContainer {
 	if c.process.start("entryPoint", look, node, "entryPoint", "command"); c.process.Command == nil {
 		c.process.start("command", look, node, "command", "")
 	}
+	c.process.pairs(look, node, "secrets", "name") // They have no value here.
 	c.process.pairs(look, node, "environment", "name")
 	return c
 }
 
-// ecs puts containers and rollout together; rollout may be nil. The worker is the first
-// essential container: when it ends the task does.
+// ecsWorker is the container that works on jobs, with the reason: one that is told its grace, else
+// the first essential one, since when it ends the task does, else the first.
+func ecsWorker(containers []ecsContainer) (worker ecsContainer, reason string) {
+	told := func(c ecsContainer) bool { return c.process.ToldLine > 0 }
+	if at := slices.IndexFunc(containers, told); at >= 0 {
+		return containers[at], "the first of %d that sets " + grace.Variable
+	}
+	essential := func(c ecsContainer) bool { return c.essential }
+	return containers[max(slices.IndexFunc(containers, essential), 0)], "the first essential one of %d"
+}
+
+// ecs puts containers and rollout together; either may be nil.
 func (w *Workload) ecs(containers []ecsContainer, rollout *ecsRollout) {
-	var worker *ecsContainer
-	for i := range containers {
-		w.Containers = append(w.Containers, containers[i].name)
-		w.Processes = append(w.Processes, containers[i].process)
-		if worker == nil && containers[i].essential {
-			worker = &containers[i]
-		}
+	for _, c := range containers {
+		w.Containers = append(w.Containers, c.name)
+		w.Processes = append(w.Processes, c.process)
 	}
-	if worker == nil && len(containers) > 0 {
-		worker = &containers[0]
-	}
-	if worker != nil {
+	if len(containers) > 0 {
+		worker, reason := ecsWorker(containers)
 		if worker.line > 0 {
 			w.setGrace(worker.grace, worker.line)
 		}
 		if len(containers) > 1 {
-			w.note("container %s is taken for the worker, the first essential one of %d", worker.name, len(containers))
+			w.note("container %s is taken for the worker, "+reason, worker.name, len(containers))
 		}
 	}
 	if w.Supervisor == model.ECS && w.Grace > 2*time.Minute {

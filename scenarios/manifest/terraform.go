@@ -304,11 +304,13 @@ func (h *hclReader) ecsProcess(v hclValue) Process {
 			p.Command = append(p.Command, h.followed(word, key).text)
 		}
 	}
-	for _, item := range h.attr(v.fields, "environment").items {
-		variable := h.followed(item, "environment")
-		if name := h.attr(variable.fields, "name"); name.text == grace.Variable {
-			value, _ := field(variable.fields, "value")
-			p.told(h.followed(value, grace.Variable).plain(), item.line)
+	for _, key := range []string{"secrets", "environment"} { // Secrets have no value here.
+		for _, item := range h.attr(v.fields, key).items {
+			variable := h.followed(item, key)
+			if name := h.attr(variable.fields, "name"); name.text == grace.Variable {
+				value, _ := field(variable.fields, "value")
+				p.told(h.followed(value, grace.Variable).plain(), item.line)
+			}
 		}
 	}
 	return p
