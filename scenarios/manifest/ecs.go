@@ -28,6 +28,7 @@ const (
 type ecsContainer struct {
 	name      string
 	essential bool
+	logs      bool // it routes those of the others, by firelensConfiguration
 	grace     time.Duration
 	line      int // of stopTimeout; 0 when not written
 	process   Process
@@ -128,6 +129,7 @@ func (r *reader) ecsContainer(node *yaml.Node) ecsContainer {
 	if essential := r.child(node, "essential"); essential != nil {
 		c.essential = essential.Value != "false"
 	}
+	c.logs = r.child(node, firelens) != nil
 	r.prefix = "containers/" + c.name + "/"
 	c.grace = r.seconds(node, stopTimeout, 0)
 	c.line = r.lines[r.prefix+stopTimeout]
@@ -142,14 +144,18 @@ func (r *reader) ecsContainer(node *yaml.Node) ecsContainer {
 	return c
 }
 
+// firelens is the key of a container that routes the logs of the others.
+const firelens = "firelensConfiguration"
+
 // ecsWorker is the container that works on jobs, with the reason: one that is told its grace, else
-// the first essential one, since when it ends the task does, else the first.
+// the first essential one, since when it ends the task does, but for one that routes logs; else the
+// first.
 func ecsWorker(containers []ecsContainer) (worker ecsContainer, reason string) {
 	told := func(c ecsContainer) bool { return c.process.ToldLine > 0 }
 	if at := slices.IndexFunc(containers, told); at >= 0 {
 		return containers[at], "the first of %d that sets " + grace.Variable
 	}
-	essential := func(c ecsContainer) bool { return c.essential }
+	essential := func(c ecsContainer) bool { return c.essential && !c.logs }
 	return containers[max(slices.IndexFunc(containers, essential), 0)], "the first essential one of %d"
 }
 

@@ -37,3 +37,14 @@ func TestTheContainerThatIsToldItsGraceIsTheWorkerOfATask(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, w.Notes, "container log is taken for the worker, the first essential one of 2")
 }
+
+func TestAContainerThatRoutesLogsIsNotTheWorker(t *testing.T) {
+	for file, text := range map[string]string{
+		"t.json": `{"family": "w", "containerDefinitions": [{"name": "log", "firelensConfiguration": {"type": "fluentbit"}}, {"name": "w"}]}`,
+		"w.tf":   "resource \"aws_ecs_task_definition\" \"t\" {\n  container_definitions = jsonencode([{ name = \"log\", firelensConfiguration = { type = \"fluentbit\" } }, { name = \"w\" }])\n}\n",
+	} {
+		w, err := Parse(file, []byte(text), "")
+		require.NoError(t, err)
+		assert.Contains(t, w.Notes, "container w is taken for the worker, the first essential one of 2", file)
+	}
+}

@@ -320,6 +320,7 @@ func (h *hclReader) container(v hclValue) ecsContainer {
 	c := ecsContainer{process: h.ecsProcess(v)}
 	c.name = c.process.Name
 	c.essential = h.attr(v.fields, "essential").text != "false"
+	_, c.logs = field(v.fields, firelens)
 	grace, ok := field(v.fields, stopTimeout)
 	if !ok {
 		h.slipIn(v.fields, stopTimeout)
