@@ -62,10 +62,11 @@ type Map struct {
 	Cells [][]Cell
 }
 
-// Cell is one value of a heat map, NaN when nothing was measured.
+// Cell is one value of a heat map, NaN when nothing was measured, or too little to say a value.
 type Cell struct {
-	Value float64
-	Bound bool // Value is a lower bound
+	Value  float64
+	Bound  bool // Value is a lower bound
+	TooFew bool // why Value is NaN
 }
 
 // Bars is a figure of histograms, one below the other.

@@ -65,6 +65,8 @@ func (f *Heat) column() vg.Length {
 
 func (f *Heat) label(c Cell) string {
 	switch {
+	case c.TooFew:
+		return "too few"
 	case math.IsNaN(c.Value):
 		return "–"
 	case c.Bound:

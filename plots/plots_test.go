@@ -138,6 +138,13 @@ func TestOnlyWhatHasAnIntervalHasABand(t *testing.T) {
 	assert.Zero(t, bands())
 }
 
+func TestTooFewIsSaidInItsCell(t *testing.T) {
+	h := sampleHeat(1)
+	h.Maps[0].Cells[0][0] = Cell{Value: math.NaN(), TooFew: true}
+	assert.Equal(t, "too few", h.label(h.Maps[0].Cells[0][0]))
+	assert.Equal(t, "–", h.label(Cell{Value: math.NaN()}))
+}
+
 func TestLowerBoundsAreOpen(t *testing.T) {
 	closed, open := sampleLines(1), sampleLines(1)
 	closed.Panels[0].Series, open.Panels[0].Series = closed.Panels[0].Series[:1], open.Panels[0].Series[:1]

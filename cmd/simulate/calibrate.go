@@ -297,7 +297,7 @@ func apart(off *lab.Estimate, s style) cell {
 		return cell{value: "–"}
 	}
 	c := cell{value: s.signed(off.Mean), half: s.interval(off)}
-	if off.TooFew && off.Replications > 1 {
+	if off.TooFew {
 		c.half = tooFew
 	}
 	return c

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -16,7 +17,7 @@ func newCell(e *lab.Estimate, s style, of float64) cell {
 	if e == nil || math.IsNaN(e.Mean) {
 		return cell{value: "–"}
 	}
-	if e.TooFew && e.Replications > 1 {
+	if e.TooFew {
 		return cell{value: tooFew}
 	}
 	if seen := math.Round(e.Mean * float64(e.Replications)); (s == asRare || s == asRareBatch && of > 0) && seen < lab.Few {
@@ -32,6 +33,11 @@ func newCell(e *lab.Estimate, s style, of float64) cell {
 
 // tooFew stands for a quantile that is little else than the largest value.
 const tooFew = "too few"
+
+// fewBeyond is what those words mean.
+func fewBeyond() string {
+	return fmt.Sprintf("fewer than %d values per run lie beyond the quantile.", lab.Beyond)
+}
 
 // rare writes the number of events of a kind that should not happen, over all runs, with the
 // interval of the chance of a job, or of a batch. What was not seen may still be possible: how hard was

@@ -162,11 +162,14 @@ func TestEverythingButMetaFollowsFromTheInput(t *testing.T) {
 func TestCSV(t *testing.T) {
 	rows, err := csv.NewReader(strings.NewReader(succeed(t, "compare", tiny, "--seeds", "2", "--format", "csv"))).ReadAll()
 	require.NoError(t, err)
-	assert.Equal(t, []string{"scenario", "policy", "metric", "unit", "mean", "lo", "hi", "n", "censored"}, rows[0])
+	assert.Equal(t, []string{"scenario", "policy", "metric", "unit", "mean", "lo", "hi", "n", "censored", "too_few"}, rows[0])
 	assert.Len(t, rows, 1+3*len((&meter.Row{}).Metrics()))
 	for _, row := range rows {
 		if row[2] == "leader_gap_seconds_max" {
-			assert.Equal(t, []string{"s", "", "", "", "0", "0"}, row[3:])
+			assert.Equal(t, []string{"s", "", "", "", "0", "0", "false"}, row[3:])
+		}
+		if row[2] == "deploy_stall_seconds_p99" {
+			assert.Equal(t, "true", row[9], "of some eighty stalls one lies beyond it")
 		}
 	}
 }

@@ -18,7 +18,7 @@ func (r *report) writeCSV(w io.Writer) error {
 // newCSV begins a table. Errors stay in the writer until they are asked for at the end.
 func newCSV(w io.Writer) *csv.Writer {
 	c := csv.NewWriter(w)
-	_ = c.Write([]string{"scenario", "policy", "metric", "unit", "mean", "lo", "hi", "n", "censored"})
+	_ = c.Write([]string{"scenario", "policy", "metric", "unit", "mean", "lo", "hi", "n", "censored", "too_few"})
 	return c
 }
 
@@ -28,6 +28,7 @@ func (r *report) writeLines(c *csv.Writer) {
 			_ = c.Write([]string{
 				r.scenario.Name, p.Name, e.Name, e.Unit, plain(e.Mean), plain(e.Lo), plain(e.Hi),
 				strconv.FormatInt(e.N, 10), strconv.FormatInt(e.Censored, 10),
+				strconv.FormatBool(e.TooFew),
 			})
 		}
 	}

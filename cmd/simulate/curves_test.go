@@ -62,12 +62,14 @@ func readCSV(t *testing.T, text string) [][]string {
 
 func TestCSVOfCurves(t *testing.T) {
 	rows := readCSV(t, succeed(t, "curves", tiny, "--lease", "1m,2m", "--seeds", "2", "--format", "csv"))
-	assert.Equal(t, []string{"scenario", "policy", "metric", "unit", "x_name", "x", "x_unit", "y_name", "y", "y_unit", "mean", "lo", "hi", "n", "censored"}, rows[0])
+	assert.Equal(t, []string{"scenario", "policy", "metric", "unit", "x_name", "x", "x_unit", "y_name", "y", "y_unit", "mean", "lo", "hi", "n", "censored", "too_few"}, rows[0])
 	assert.Len(t, rows, 1+2*3*len(defaultMetrics())+2, "the last two are of theory")
 	for _, row := range rows[1:] {
 		assert.Equal(t, "queue.lease", row[4])
 		assert.Contains(t, []string{"60", "120"}, row[5])
 		assert.Equal(t, []string{"s", "", "", ""}, row[6:10])
+		assert.True(t, !strings.HasSuffix(row[2], "_p99") || row[15] == "true", "of some eighty stalls one lies beyond it")
+		assert.True(t, strings.Contains(row[2], "_p") || row[15] == "false", "%s is no quantile", row[2])
 	}
 	assert.True(t, slices.ContainsFunc(rows, func(row []string) bool { return row[1] == "theory:crash-only" }))
 }

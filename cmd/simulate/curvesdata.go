@@ -15,7 +15,7 @@ import (
 func (r *curvesReport) writeCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	// Errors stay in the writer until they are asked for at the end.
-	_ = c.Write([]string{"scenario", "policy", "metric", "unit", "x_name", "x", "x_unit", "y_name", "y", "y_unit", "mean", "lo", "hi", "n", "censored"})
+	_ = c.Write([]string{"scenario", "policy", "metric", "unit", "x_name", "x", "x_unit", "y_name", "y", "y_unit", "mean", "lo", "hi", "n", "censored", "too_few"})
 	for k := range r.points {
 		p := &r.points[k]
 		if p.result == nil {
@@ -50,7 +50,7 @@ func (r *curvesReport) record(p *point, policy string, e *lab.Estimate) []string
 	if len(r.axes) == 1 {
 		fields = append(fields, "", "", "")
 	}
-	return append(fields, plain(e.Mean), plain(e.Lo), plain(e.Hi), strconv.FormatInt(e.N, 10), strconv.FormatInt(e.Censored, 10))
+	return append(fields, plain(e.Mean), plain(e.Lo), plain(e.Hi), strconv.FormatInt(e.N, 10), strconv.FormatInt(e.Censored, 10), strconv.FormatBool(e.TooFew))
 }
 
 // writeJSON writes the points for machines; everything outside "meta" follows from the input.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/quiesce/quiesce/plots"
+	"github.com/quiesce/quiesce/sim/lab"
 )
 
 func pictureWriter(f figureFile, format string) write {
@@ -17,7 +18,7 @@ func pictureWriter(f figureFile, format string) write {
 // lines draws a group of metrics over one axis.
 func (r *curvesReport) lines(g figureGroup) *plots.Lines {
 	f := &plots.Lines{Title: g.title + ", by " + r.axes[0].label(), X: r.axes[0].plot()}
-	bounds, gaps := false, false
+	var seen signs
 	for _, m := range g.metrics {
 		panel := plots.Panel{Y: plots.Axis{Unit: plotUnit(m, r.unit(m))}}
 		if _, statistic := family(m); len(g.metrics) > 1 || statistic != "" {
@@ -26,9 +27,8 @@ func (r *curvesReport) lines(g figureGroup) *plots.Lines {
 		for i, policy := range r.sweep.policies {
 			s := plots.Series{Name: policy, Look: r.lookOf(policy)}
 			for k := range r.points {
-				p := r.plotted(&r.points[k], i, m)
-				bounds, gaps = bounds || p.Bound, gaps || r.points[k].result != nil && math.IsNaN(p.Y)
-				s.Points = append(s.Points, p)
+				seen.see(&r.points[k], i, m)
+				s.Points = append(s.Points, r.plotted(&r.points[k], i, m))
 			}
 			panel.Series = append(panel.Series, s)
 		}
@@ -41,11 +41,14 @@ func (r *curvesReport) lines(g figureGroup) *plots.Lines {
 	if r.seeds == 1 {
 		bands = "" // A note says why.
 	}
-	if bounds {
+	if seen.bound {
 		bands += " Open markers: ≥, as some of it had not ended with the run and is counted to there."
 	}
-	if gaps {
+	if seen.gap {
 		bands += " Where a line is interrupted, there was nothing to measure."
+	}
+	if seen.few > 0 {
+		bands += fmt.Sprintf(" Left out: %s with fewer than %d values per run beyond the quantile.", plural(seen.few, "point"), lab.Beyond)
 	}
 	f.Caption = r.caption(bands, g.metrics...)
 	return f
@@ -54,7 +57,7 @@ func (r *curvesReport) lines(g figureGroup) *plots.Lines {
 func (r *curvesReport) plotted(p *point, policy int, name string) plots.Point {
 	none := math.NaN()
 	out := plots.Point{X: p.at[0].Number, Y: none, Lo: none, Hi: none}
-	if e := p.estimate(policy, name); e != nil && !math.IsNaN(e.Mean) {
+	if e := p.estimate(policy, name); e != nil && !e.TooFew {
 		out.Y, out.Lo, out.Hi, out.Bound = e.Mean, e.Lo, e.Hi, e.Censored > 0
 	}
 	return out
@@ -78,33 +81,42 @@ func (r *curvesReport) heat(name string) *plots.Heat {
 		X:     x.plot(), Y: y.plot(), Xs: x.texts(), Ys: y.texts(),
 		Value: plots.Axis{Unit: plotUnit(name, r.unit(name))},
 	}
-	bounds, gaps := false, false
+	var seen signs
 	for i, policy := range r.sweep.policies {
 		m := plots.Map{Title: policy}
 		for row := range y.Values {
 			var cells []plots.Cell
 			for col := range x.Values {
-				c := plots.Cell{Value: math.NaN()}
-				if e := r.points[row*len(x.Values)+col].estimate(i, name); e != nil {
-					c = plots.Cell{Value: e.Mean, Bound: e.Censored > 0}
-					gaps = gaps || math.IsNaN(c.Value)
-				}
-				bounds = bounds || c.Bound
-				cells = append(cells, c)
+				p := &r.points[row*len(x.Values)+col]
+				seen.see(p, i, name)
+				cells = append(cells, mapped(p.estimate(i, name)))
 			}
 			m.Cells = append(m.Cells, cells)
 		}
 		h.Maps = append(h.Maps, m)
 	}
 	legend := "Means over replications, all maps in the same colours."
-	if bounds {
+	if seen.bound {
 		legend += " ≥: some of it had not ended with the run and is counted to there."
 	}
-	if gaps {
+	if seen.gap {
 		legend += " –: nothing there to measure."
+	}
+	if seen.few > 0 {
+		legend += fmt.Sprintf(" %s, in %s: %s", tooFew, plural(seen.few, "cell"), fewBeyond())
 	}
 	h.Caption = r.caption(legend, name)
 	return h
+}
+
+func mapped(e *lab.Estimate) plots.Cell {
+	switch {
+	case e == nil:
+		return plots.Cell{Value: math.NaN()}
+	case e.TooFew:
+		return plots.Cell{Value: math.NaN(), TooFew: true}
+	}
+	return plots.Cell{Value: e.Mean, Bound: e.Censored > 0}
 }
 
 // caption says what was measured, and how to measure it again. What is special about stalls

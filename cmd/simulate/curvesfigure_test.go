@@ -133,6 +133,44 @@ func TestACaptionSaysWhatItsFigureHas(t *testing.T) {
 	}
 }
 
+// A quantile with next to nothing beyond it is little else than the largest value: it is counted, and not drawn.
+func TestWhatIsTooFewIsNotDrawn(t *testing.T) {
+	few := func(e *lab.Estimate, policy, grace, lease int) {
+		if e.TooFew = policy == 1 && lease > 0; e.TooFew {
+			e.Lo, e.Hi, e.Censored = math.NaN(), math.NaN(), 1
+		}
+	}
+	f := drawn(t, "", few).lines(stallGroup)
+	for i, p := range f.Panels[0].Series[1].Points {
+		assert.Equal(t, i > 0, math.IsNaN(p.Y))
+		assert.False(t, p.Bound)
+	}
+	assert.False(t, math.IsNaN(f.Panels[0].Series[0].Points[1].Y))
+	assert.Contains(t, f.Caption[1], "Left out: 2 points with fewer than 20 values per run beyond the quantile.")
+	assert.NotContains(t, f.Caption[1], "nothing to measure")
+	assert.NotContains(t, f.Caption[1], "Open markers")
+
+	h := drawn(t, "10s,30s", few).heat(theoryMetric)
+	for _, row := range h.Maps[1].Cells {
+		for i, c := range row {
+			assert.Equal(t, i > 0, math.IsNaN(c.Value))
+			assert.Equal(t, i > 0, c.TooFew)
+		}
+	}
+	assert.Contains(t, h.Caption[1], "too few, in 4 cells: fewer than 20 values per run lie beyond the quantile.")
+	assert.NotContains(t, h.Caption[1], "nothing there")
+	assert.NotContains(t, h.Caption[1], "≥")
+
+	for _, graces := range []string{"", "10s,30s"} {
+		r := drawn(t, graces, few)
+		r.asked, r.metrics = true, []string{theoryMetric}
+		var b strings.Builder
+		require.NoError(t, r.writeTable(&b))
+		assert.Contains(t, b.String(), tooFew+": fewer than 20 values per run lie beyond the quantile.")
+		assert.NotContains(t, b.String(), "≥")
+	}
+}
+
 func TestNotesOnStallsStandUnderFiguresOfStalls(t *testing.T) {
 	r := drawn(t, "", nil)
 	r.notes, r.stalls = []string{"one thing"}, []string{"no stall was measured"}

@@ -144,6 +144,28 @@ func (p *point) estimate(policy int, name string) *lab.Estimate {
 	return metric(p.result.policies[policy].Metrics, name)
 }
 
+// signs are what a table or a figure has that its legend must explain.
+type signs struct {
+	bound bool
+	gap   bool
+	few   int // quantiles that are not shown, as they would be little else than the largest values
+}
+
+// see looks at a metric of a policy at a point, unless the point was not finished.
+func (s *signs) see(p *point, policy int, name string) {
+	if p.result == nil {
+		return
+	}
+	switch e := p.estimate(policy, name); {
+	case e == nil || math.IsNaN(e.Mean):
+		s.gap = true
+	case e.TooFew:
+		s.few++
+	default:
+		s.bound = s.bound || e.Censored > 0
+	}
+}
+
 // interrupted reports whether a stall after a deploy was measured under any policy.
 func (p *point) interrupted() bool {
 	for i := range p.result.policies {

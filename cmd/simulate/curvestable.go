@@ -23,10 +23,9 @@ func (r *curvesReport) writeTable(w io.Writer) error {
 	b.WriteString(wrap("", "  ", fmt.Sprintf("%s%s at every point; %s; policies %s",
 		plural(r.seeds, "run"), span, r.seedsInWords(), strings.Join(r.sweep.policies, ", "))))
 	b.WriteByte('\n')
-	bounds, lone := false, false
+	var seen signs
 	for _, name := range r.tabled() {
-		rows, bound, gap := r.block(name)
-		bounds, lone = bounds || bound, lone || gap
+		rows := r.block(name, &seen)
 		b.WriteString(metricTitle(name) + "\n")
 		writeRows(&b, "  "+r.axesLabel(), r.columns(name), rows)
 	}
@@ -35,11 +34,14 @@ func (r *curvesReport) writeTable(w io.Writer) error {
 		legend += fmt.Sprintf(" ± half of the %.0f%% interval", 100*lab.Confidence)
 	}
 	legend += "."
-	if bounds {
+	if seen.bound {
 		legend += " ≥: part of it was counted to the end of the run."
 	}
-	if lone {
+	if seen.gap {
 		legend += " –: nothing there to measure."
+	}
+	if seen.few > 0 {
+		legend += " " + tooFew + ": " + fewBeyond()
 	}
 	b.WriteString(wrap("", "", legend))
 	if r.hasTheory(theoryMetric) && slices.Contains(r.tabled(), theoryMetric) {
@@ -90,8 +92,8 @@ func (r *curvesReport) columns(name string) []string {
 	return names
 }
 
-// block is the rows of one metric, and which signs they use.
-func (r *curvesReport) block(name string) (rows []row, bound, gap bool) {
+// block is the rows of one metric; seen takes in which signs they use.
+func (r *curvesReport) block(name string, seen *signs) (rows []row) {
 	s := styleOfMetric(name, r.unit(name))
 	for k := range r.points {
 		p := &r.points[k]
@@ -100,10 +102,8 @@ func (r *curvesReport) block(name string) (rows []row, bound, gap bool) {
 		}
 		out := row{label: p.label(r.axes)}
 		for i := range r.sweep.policies {
-			e := p.estimate(i, name)
-			bound = bound || e != nil && e.Censored > 0
-			gap = gap || e == nil || math.IsNaN(e.Mean)
-			out.cells = append(out.cells, newCell(e, s, s.occasions(p.result.policies[i].Metrics)))
+			seen.see(p, i, name)
+			out.cells = append(out.cells, newCell(p.estimate(i, name), s, s.occasions(p.result.policies[i].Metrics)))
 		}
 		if r.hasTheory(name) {
 			c := cell{value: "–"}
@@ -114,5 +114,5 @@ func (r *curvesReport) block(name string) (rows []row, bound, gap bool) {
 		}
 		rows = append(rows, out)
 	}
-	return rows, bound, gap
+	return rows
 }

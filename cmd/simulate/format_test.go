@@ -51,6 +51,7 @@ func TestCells(t *testing.T) {
 		{"rounding is no interval", lab.Estimate{Mean: 1, Lo: 1 - 1e-16, Hi: 1 + 1e-15}, asRatio, cell{value: "1"}},
 		{"a bound", lab.Estimate{Mean: 10_200, Lo: 9_800, Hi: 10_600, Censored: 3}, asSeconds, cell{value: "≥ 2h50m", half: "± 7m"}},
 		{"not measured", lab.Estimate{Mean: nan, Lo: nan, Hi: nan}, asSeconds, cell{value: "–"}},
+		{"too few values, be it in one replication", lab.Estimate{Mean: 7, Lo: nan, Hi: nan, TooFew: true, Replications: 1}, asSeconds, cell{value: "too few"}},
 		{"one replication", lab.Estimate{Mean: 7, Lo: nan, Hi: nan}, asCount, cell{value: "7"}},
 		{"never seen", lab.Estimate{Mean: 0, Lo: 0, Hi: 0}, asRare, cell{value: "0 of 2.6M (<1.2ppm)"}},
 		{"a share", lab.Estimate{Mean: 0.184, Lo: 0.182, Hi: 0.186}, asShare, cell{value: "18.4%", half: "± 0.2%"}},

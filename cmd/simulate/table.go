@@ -126,7 +126,7 @@ func explain(rows []row) string {
 	for _, r := range rows {
 		for _, c := range r.cells {
 			if c.value == tooFew || c.half == tooFew {
-				return fmt.Sprintf(" %s: fewer than %d values per run lie beyond the quantile.", tooFew, lab.Beyond)
+				return " " + tooFew + ": " + fewBeyond()
 			}
 		}
 	}
@@ -243,7 +243,9 @@ func (r *report) writeFull(b *bytes.Buffer) {
 		if e.Censored > 0 {
 			note += fmt.Sprintf(", %s of them to the end of the run", commas(float64(e.Censored)))
 		}
-		c := newCell(e, l.style, l.style.occasions(p.Metrics))
+		shown := *e
+		shown.TooFew = false // of one run it is what was seen, and its n stands beside it
+		c := newCell(&shown, l.style, l.style.occasions(p.Metrics))
 		text := "  " + padRight(l.label, 39) + padLeft(c.value, 13) + "  " + padRight(l.metric, 37) + note
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
