@@ -256,7 +256,7 @@ func (r *calibration) writeAgreement(b *bytes.Buffer) {
 	writeRows(b, "How far they agree", []string{"processes", "lab", "difference", "lab, told", "difference"}, rows)
 	text := "lab: the scenario as it is. told: with what was measured, in the scenario's time: at --speed 10 half a millisecond counts as five. Both have the jobs and deploys of the processes. "
 	if r.seeds < 2 {
-		b.WriteString(wrap("", "  ", text+"What the processes cost is another number each time, and one run does not show how different: --seeds 4 tells chance from disagreement."))
+		b.WriteString(wrap("", "  ", text+"What the processes cost is another number each time, and one run does not show how different: --seeds 4 tells chance from disagreement."+explain(rows)))
 		return
 	}
 	b.WriteString(wrap("", "  ", fmt.Sprintf("%sDifferences are of the lab from the processes, seed by seed, ± half of the %.0f%% interval.%s", text, 100*lab.Confidence, explain(rows))))

@@ -31,6 +31,11 @@ func newCell(e *lab.Estimate, s style, of float64) cell {
 	return c
 }
 
+// has reports whether a sign stands for the value, before it, or for its interval.
+func (c cell) has(sign string) bool {
+	return c.value == sign || strings.HasPrefix(c.value, sign+" ") || c.half == sign
+}
+
 // tooFew stands for a quantile that is little else than the largest value.
 const tooFew = "too few"
 

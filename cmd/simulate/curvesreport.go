@@ -144,7 +144,7 @@ func (p *point) estimate(policy int, name string) *lab.Estimate {
 	return metric(p.result.policies[policy].Metrics, name)
 }
 
-// signs are what a table or a figure has that its legend must explain.
+// signs are what a figure has that its caption must explain.
 type signs struct {
 	bound bool
 	gap   bool

@@ -23,9 +23,10 @@ func (r *curvesReport) writeTable(w io.Writer) error {
 	b.WriteString(wrap("", "  ", fmt.Sprintf("%s%s at every point; %s; policies %s",
 		plural(r.seeds, "run"), span, r.seedsInWords(), strings.Join(r.sweep.policies, ", "))))
 	b.WriteByte('\n')
-	var seen signs
+	var all []row
 	for _, name := range r.tabled() {
-		rows := r.block(name, &seen)
+		rows := r.block(name)
+		all = append(all, rows...)
 		b.WriteString(metricTitle(name) + "\n")
 		writeRows(&b, "  "+r.axesLabel(), r.columns(name), rows)
 	}
@@ -33,17 +34,7 @@ func (r *curvesReport) writeTable(w io.Writer) error {
 	if r.seeds > 1 {
 		legend += fmt.Sprintf(" ± half of the %.0f%% interval", 100*lab.Confidence)
 	}
-	legend += "."
-	if seen.bound {
-		legend += " ≥: part of it was counted to the end of the run."
-	}
-	if seen.gap {
-		legend += " –: nothing there to measure."
-	}
-	if seen.few > 0 {
-		legend += " " + tooFew + ": " + fewBeyond()
-	}
-	b.WriteString(wrap("", "", legend))
+	b.WriteString(wrap("", "", legend+"."+explain(all)))
 	if r.hasTheory(theoryMetric) && slices.Contains(r.tabled(), theoryMetric) {
 		b.WriteString(wrap("", "", "Theory, for crash-only: the lease less the age of its last renewal; the wait for a free worker comes on top."))
 	}
@@ -92,8 +83,8 @@ func (r *curvesReport) columns(name string) []string {
 	return names
 }
 
-// block is the rows of one metric; seen takes in which signs they use.
-func (r *curvesReport) block(name string, seen *signs) (rows []row) {
+// block is the rows of one metric.
+func (r *curvesReport) block(name string) (rows []row) {
 	s := styleOfMetric(name, r.unit(name))
 	for k := range r.points {
 		p := &r.points[k]
@@ -102,7 +93,6 @@ func (r *curvesReport) block(name string, seen *signs) (rows []row) {
 		}
 		out := row{label: p.label(r.axes)}
 		for i := range r.sweep.policies {
-			seen.see(p, i, name)
 			out.cells = append(out.cells, newCell(p.estimate(i, name), s, s.occasions(p.result.policies[i].Metrics)))
 		}
 		if r.hasTheory(name) {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -73,6 +75,38 @@ func TestVerdicts(t *testing.T) {
 	assert.Empty(t, compareMeans(e(4), censored, clear), "a bound has no ratio")
 	assert.Equal(t, "≥ ", bound(e(4), censored))
 	assert.Equal(t, "≤ ", bound(censored, e(4)))
+}
+
+// Each sign before a difference is explained where it stands, and nowhere else. Where both sides were
+// counted to the end of the run nothing is known of the true difference, so there is no interval.
+func TestSignsAreExplainedWhereTheyStand(t *testing.T) {
+	const stall = "crash_stall_seconds_mean"
+	for _, c := range []struct {
+		base, other int64 // censored
+		cell        string
+		says        string
+	}{
+		{0, 0, "−2.00s ± 1.0s", ""},
+		{0, 3, "≥ −2.00s ± 1.0s", "≥: part of it under the other policy was counted to the end of the run"},
+		{3, 0, "≤ −2.00s ± 1.0s", "≤: part of it under drain was counted to the end of the run"},
+		{3, 3, "≈ −2.00s\n", "≈: part of it under both was counted to the end of the run"},
+	} {
+		policy := func(name string, mean float64, censored int64) lab.Policy {
+			return lab.Policy{Name: name, Metrics: []lab.Estimate{{Name: stall, Mean: mean, N: 1000, Censored: censored}}}
+		}
+		r := report{seeds: 5, policies: []lab.Policy{policy("drain", 8, c.base), policy("hybrid", 6, c.other)},
+			paired: []lab.Difference{{Policy: "hybrid", Baseline: "drain", Metrics: []lab.Estimate{{Name: stall, Mean: -2, Lo: -3, Hi: -1}}}}}
+		var b bytes.Buffer
+		r.writePaired(&b)
+		assert.Contains(t, b.String(), c.cell)
+		for _, sign := range []string{"≥", "≤", "≈"} {
+			assert.Equal(t, strings.HasPrefix(c.says, sign), strings.Contains(b.String(), sign+":"), "%s in %s", sign, b.String())
+		}
+		assert.Contains(t, oneLine(b.String()), c.says)
+	}
+	for value, says := range map[string]string{"≥ 3.00s": " ≥: part of it was counted to the end of the run.", "–": " –: nothing there to measure.", "3.00s": "", tooFew: " too few: " + fewBeyond()} {
+		assert.Equal(t, says, explain([]row{{title: "a group"}, {cells: []cell{{value: value}, {value: "7"}}}}))
+	}
 }
 
 func TestQuote(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/quiesce/quiesce/sim/lab"
@@ -47,7 +46,7 @@ func (r *report) writePaired(b *bytes.Buffer) {
 	alignVerdicts(rows)
 	rows = append(rows, r.reductions()...)
 	writeRows(b, "Against "+r.paired[0].Baseline+", run by run", names, rows)
-	writeLegend(b, rows)
+	writeLegend(b, r.paired[0].Baseline, rows)
 }
 
 // pairLabels are the headline metrics by themselves, without the title of their group.
@@ -77,20 +76,22 @@ const (
 	noHelp   = "below 1×"
 )
 
-// writeLegend explains those verdicts that were given.
-func writeLegend(b *bytes.Buffer, rows []row) {
+// writeLegend explains those signs and verdicts that were given.
+func writeLegend(b *bytes.Buffer, baseline string, rows []row) {
 	var given []string
-	for _, l := range []struct{ verdict, text string }{
+	for _, l := range []struct{ sign, text string }{
+		{"≥", "part of it under the other policy was counted to the end of the run, so the true difference is at least this"},
+		{"≤", "part of it under " + baseline + " was counted to the end of the run, so the true difference is at most this"},
+		{"≈", "part of it under both was counted to the end of the run, so the true difference may be more or less, and no interval holds it"},
+		{"–", "nothing there to compare"},
 		{unclear, unclearMeans(len(rows[0].cells))},
 		{allGone, "it did not happen at all"},
 		{fewSeen, fmt.Sprintf("fewer than %d on one side", fewest)},
 		{unpaired, "equal seeds made it worse, so the interval is of independent runs, half of the seeds on each side"},
 		{noHelp, "equal seeds were no help, by chance as far as can be seen, and a paired interval is right then too"},
 	} {
-		if slices.ContainsFunc(rows, func(r row) bool {
-			return slices.ContainsFunc(r.cells, func(c cell) bool { return c.verdict == l.verdict })
-		}) {
-			given = append(given, l.verdict+": "+l.text+".")
+		if anyCell(rows, func(c cell) bool { return c.verdict == l.sign || c.has(l.sign) }) {
+			given = append(given, l.sign+": "+l.text+".")
 		}
 	}
 	if len(given) > 0 {
@@ -169,6 +170,9 @@ func (r *report) difference(i int, l line) (c cell, differs bool) {
 	c = cell{value: l.style.signed(e.Mean), half: l.style.interval(e)}
 	base, other := metric(r.policies[0].Metrics, l.metric), metric(r.policies[i+1].Metrics, l.metric)
 	c.value = bound(base, other) + c.value
+	if c.has("≈") {
+		c.half = ""
+	}
 	c.verdict = compareMeans(base, other, e)
 	return c, true
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/quiesce/quiesce/sim/lab"
@@ -111,8 +112,12 @@ func (r *report) writeComparison(b *bytes.Buffer) {
 		names[i] = p.Name
 	}
 	writeRows(b, "", names, rows)
+	legend := explain(rows)
 	if r.seeds > 1 {
-		b.WriteString(wrap("", "  ", fmt.Sprintf("Means per run ± half of the %.0f%% interval. ≥: part of it was counted to the end of the run. –: nothing there to measure.", 100*lab.Confidence)+explain(rows)))
+		legend = fmt.Sprintf("Means per run ± half of the %.0f%% interval.", 100*lab.Confidence) + legend
+	}
+	if legend != "" {
+		b.WriteString(wrap("", "  ", legend))
 	}
 	b.WriteString(wrap("", "  ", r.unseen(unseen)))
 	if len(nothing) > 0 {
@@ -121,16 +126,23 @@ func (r *report) writeComparison(b *bytes.Buffer) {
 	b.WriteByte('\n')
 }
 
-// explain says what a cell without a mean means, if there is one.
+// explain says what the signs of cells mean, where there are any.
 func explain(rows []row) string {
-	for _, r := range rows {
-		for _, c := range r.cells {
-			if c.value == tooFew || c.half == tooFew {
-				return " " + tooFew + ": " + fewBeyond()
-			}
+	text := ""
+	for _, l := range []struct{ sign, text string }{
+		{"≥", "part of it was counted to the end of the run."},
+		{"–", "nothing there to measure."},
+		{tooFew, fewBeyond()},
+	} {
+		if anyCell(rows, func(c cell) bool { return c.has(l.sign) }) {
+			text += " " + l.sign + ": " + l.text
 		}
 	}
-	return ""
+	return text
+}
+
+func anyCell(rows []row, is func(cell) bool) bool {
+	return slices.ContainsFunc(rows, func(r row) bool { return slices.ContainsFunc(r.cells, is) })
 }
 
 // unseen says of rare events that were not seen how often they can happen at most.
