@@ -204,7 +204,7 @@ func byHow(t *lab.Transient) string {
 	case t.Shift >= 9:
 		return ", to " + times(1+t.Shift)
 	}
-	return fmt.Sprintf(", %+.2g%%", 100*t.Shift)
+	return ", " + asShare.signed(t.Shift)
 }
 
 // goDuration writes seconds as a scenario file takes them.

@@ -182,6 +182,10 @@ func TestTheWarmUpIsAdvisedOnWhereItMatters(t *testing.T) {
 			given: 10,
 		},
 		{
+			all:   []lab.Transient{{Policy: "a", Of: "delay", Nanos: minutes(50), Unsettled: true, Shift: -0.9996}, {Policy: "b", Of: "delay", Nanos: minutes(50), Unsettled: true, Shift: 1.804}},
+			notes: []string{"warm-up: MSER-5 sees no steady state within the first half of the run for delay under a, −100% and delay under b, +180%; these means depend on how long the run is"},
+		},
+		{
 			all:   []lab.Transient{{Policy: "a", Of: "stall", Nanos: minutes(50), Unsettled: true, Shift: 1100}},
 			notes: []string{"warm-up: MSER-5 sees no steady state within the first half of the run for stall under a, to >1,000×; these means depend on how long the run is"},
 		},
