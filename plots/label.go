@@ -15,9 +15,21 @@ func (u Unit) write(v float64) string {
 	case Seconds:
 		return duration(v)
 	case Share:
-		return digits(100*v) + "%"
+		return share(v)
 	default:
 		return digits(v)
+	}
+}
+
+// share writes a percentage, or parts of a million or a billion where it would have many zeros.
+func share(v float64) string {
+	switch {
+	case v == 0, v >= 0.9995e-4:
+		return digits(100*v) + "%"
+	case v >= 0.9995e-7:
+		return digits(1e6*v) + "ppm"
+	default:
+		return digits(1e9*v) + "ppb"
 	}
 }
 
@@ -61,11 +73,9 @@ func digits(v float64) string {
 		return digits(v/1e6) + "M"
 	case v >= 9.95:
 		return thousands(strconv.FormatFloat(v, 'f', 0, 64))
-	case v >= 1e-4:
+	default:
 		decimals := 1 - int(math.Floor(math.Log10(v)))
 		return strings.TrimRight(strings.TrimRight(strconv.FormatFloat(v, 'f', decimals, 64), "0"), ".")
-	default:
-		return strconv.FormatFloat(v, 'g', 2, 64)
 	}
 }
 

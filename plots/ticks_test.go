@@ -28,9 +28,10 @@ func TestTicks(t *testing.T) {
 		"less than a second":       {Seconds, []float64{0.2, 0.3}, []string{"0", "100ms", "200ms", "300ms"}},
 		"zero below a logarithm":   {Number, []float64{0, 0.001, 0.1}, []string{"0", "0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1"}},
 		"shares":                   {Share, []float64{0.1, 0.5}, []string{"0%", "10%", "20%", "30%", "40%", "50%"}},
+		"small shares":             {Share, []float64{2e-8, 2e-3}, []string{"0.1ppm", "1ppm", "10ppm", "0.01%", "0.1%"}},
 		"nothing but zero":         {Number, []float64{0, 0}, []string{"0", "0.2", "0.4", "0.6", "0.8", "1"}},
 		"what was not measured":    {Number, []float64{math.NaN(), 0.001, 0.1}, []string{"0.001", "0.002", "0.005", "0.01", "0.02", "0.05", "0.1"}},
-		"more decades than labels": {Number, []float64{1e-6, 1e6}, []string{"1e-06", "0.0001", "0.01", "1", "100", "10,000", "1M"}},
+		"more decades than labels": {Number, []float64{1e-6, 1e6}, []string{"0.000001", "0.0001", "0.01", "1", "100", "10,000", "1M"}},
 		"weeks and decades":        {Seconds, []float64{4e5, 1e8}, []string{"100h", "300h", "1,000h", "3,000h", "10,000h", "30,000h"}},
 		"counts over many decades": {Number, []float64{1, 1e6}, []string{"1", "10", "100", "1,000", "10,000", "100,000", "1M"}},
 	} {
@@ -44,7 +45,7 @@ func TestNumbersAreWrittenForPeople(t *testing.T) {
 	} {
 		assert.Equal(t, want, Seconds.write(v), v)
 	}
-	for want, v := range map[string]float64{"0.05": 0.05, "0.00034": 0.00034, "3e-05": 0.00003, "3.1e-05": 0.0000314, "12": 12.3, "1.2": 1.23, "1,234": 1234, "2.5M": 2.5e6} {
+	for want, v := range map[string]float64{"0.05": 0.05, "0.00034": 0.00034, "0.00003": 0.00003, "0.000031": 0.0000314, "12": 12.3, "1.2": 1.23, "1,234": 1234, "2.5M": 2.5e6} {
 		assert.Equal(t, want, Number.write(v), v)
 	}
 	assert.Equal(t, "2.5%", Share.write(0.025))

@@ -296,7 +296,7 @@ func apart(off *lab.Estimate, s style) cell {
 	if off == nil || math.IsNaN(off.Mean) {
 		return cell{value: "–"}
 	}
-	c := cell{value: s.signed(off.Mean), half: s.interval(off)}
+	c := cell{value: s.signedLike(off.Mean, wider(off)), half: s.interval(off)}
 	if off.TooFew {
 		c.half = tooFew
 	}

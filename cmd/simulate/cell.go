@@ -23,7 +23,7 @@ func newCell(e *lab.Estimate, s style, of float64) cell {
 	if seen := math.Round(e.Mean * float64(e.Replications)); (s == asRare || s == asRareBatch && of > 0) && seen < lab.Few {
 		return rare(e, seen, of)
 	}
-	c := cell{value: s.write(e.Mean)}
+	c := cell{value: s.writeLike(e.Mean, wider(e))}
 	if e.Censored > 0 {
 		c.value = "≥ " + c.value
 	}
@@ -50,25 +50,19 @@ func fewBeyond() string {
 func rare(e *lab.Estimate, seen, of float64) cell {
 	lo, hi := lab.RareRate(seen, of, e.Variance, e.Mean)
 	text := commas(seen) + " of " + million(of)
+	upper := below(hi)
 	if seen == 0 {
-		return cell{value: text + " (<" + chance(hi, hi) + ")"}
+		return cell{value: text + " (<" + upper + ")"}
 	}
-	return cell{value: text + " (" + strings.TrimRight(chance(lo, hi), "%pm") + "–" + chance(hi, hi) + ")"}
+	lower := share(roundedDown(lo, 2), hi, twoDigitsAtMost)
+	return cell{value: text + " (" + strings.TrimRight(lower, "%pmb") + "–" + upper + ")"}
 }
 
-// chance writes a small probability, in the unit that suits another one.
-func chance(p, like float64) string {
-	digits := func(v float64) string {
-		if v >= 99.5 {
-			return commas(v)
-		}
-		return strconv.FormatFloat(v, 'g', 2, 64)
-	}
-	if like >= 1e-4 {
-		return digits(100*p) + "%"
-	}
-	return digits(1e6*p) + "ppm"
-}
+// below writes the upper limit of a small probability. It is rounded away from the probability, as
+// the lower one is, or less would be promised than was measured.
+func below(hi float64) string { return share(roundedUp(hi, 2), hi, twoDigitsAtMost) }
+
+func twoDigitsAtMost(v float64) string { return digits(v, 2) }
 
 // interval writes half of an estimate's interval, or nothing when it is out of sight beside
 // the digits that are shown of the mean.
@@ -105,12 +99,15 @@ func lastDigit(v float64) float64 {
 	}
 }
 
-func (s style) write(v float64) string {
+func (s style) write(v float64) string { return s.writeLike(v, v) }
+
+// writeLike writes a share in the unit of another.
+func (s style) writeLike(v, like float64) string {
 	switch s {
 	case asSeconds:
 		return seconds(v)
 	case asShare:
-		return percent(v)
+		return share(v, like, threeDigits)
 	case asRatio:
 		return threeDigits(v)
 	default:
@@ -123,7 +120,7 @@ func (s style) writeHalf(h, mean float64) string {
 	mean = math.Abs(mean)
 	switch {
 	case s == asShare:
-		return twoOrOneDigit(100*h) + "%"
+		return share(h, max(mean, h), twoOrOneDigit)
 	case s != asSeconds:
 		return twoOrOneDigit(h)
 	case mean >= 3599.5:
@@ -156,18 +153,30 @@ func twoOrOneDigit(h float64) string {
 		}
 		return s
 	default:
-		return strconv.FormatFloat(h, 'g', 1, 64)
+		return digits(h, 1)
 	}
 }
 
+// wider returns the larger of a mean and half of its interval, which a cell with both has the
+// unit of.
+func wider(e *lab.Estimate) float64 {
+	mean, half := math.Abs(e.Mean), (e.Hi-e.Lo)/2
+	if half > mean { // not NaN
+		return half
+	}
+	return mean
+}
+
 // signed writes a difference.
-func (s style) signed(v float64) string {
+func (s style) signed(v float64) string { return s.signedLike(v, v) }
+
+func (s style) signedLike(v, like float64) string {
 	switch {
 	case v > 0:
-		return "+" + s.write(v)
+		return "+" + s.writeLike(v, like)
 	case v < 0:
-		return "−" + s.write(-v)
+		return "−" + s.writeLike(-v, like)
 	default:
-		return s.write(0)
+		return s.writeLike(0, like)
 	}
 }

@@ -21,8 +21,14 @@ func threeDigits(v float64) string {
 	case a >= 0.9995 || a == 0:
 		return trimmed(v, 2)
 	default:
-		return strconv.FormatFloat(v, 'g', 2, 64)
+		return digits(v, 2)
 	}
+}
+
+// digits writes a number with so many significant digits at most, however small it is: nobody
+// compares exponents.
+func digits(v float64, n int) string {
+	return strconv.FormatFloat(significant(v, n), 'f', -1, 64)
 }
 
 // trimmed writes v with at most so many decimals.
@@ -66,11 +72,38 @@ func count(v float64) string {
 	if math.Abs(v) >= 9.95 {
 		return trimmed(v, 1)
 	}
-	return strconv.FormatFloat(v, 'g', 2, 64)
+	return digits(v, 2)
 }
 
 // percent writes a share.
-func percent(v float64) string { return threeDigits(100*v) + "%" }
+func percent(v float64) string { return share(v, v, threeDigits) }
+
+// share writes a share in the unit that suits another one, so that one cell has one unit.
+func share(v, like float64, write func(float64) string) string {
+	switch like = math.Abs(like); {
+	case like == 0, like >= 1e-4:
+		return write(100*v) + "%"
+	case like >= 1e-7:
+		return write(1e6*v) + "ppm"
+	default:
+		return write(1e9*v) + "ppb"
+	}
+}
+
+// roundedUp returns the least number of so many digits that is not below v, which is positive.
+func roundedUp(v float64, digits int) float64 { return rounded(v, digits, math.Ceil, -1e-9) }
+
+// roundedDown returns the largest one that is not above v.
+func roundedDown(v float64, digits int) float64 { return rounded(v, digits, math.Floor, 1e-9) }
+
+// rounded takes no notice of what is but the error of a division: slack, in steps of the last digit.
+func rounded(v float64, digits int, to func(float64) float64, slack float64) float64 {
+	if v <= 0 {
+		return v
+	}
+	step := math.Pow10(int(math.Floor(math.Log10(v))) + 1 - digits)
+	return to(v/step+slack) * step
+}
 
 // seconds writes a length of time, given in seconds.
 func seconds(v float64) string {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
 
 	"github.com/quiesce/quiesce/internal/spelling"
 	"github.com/quiesce/quiesce/protocol"
@@ -15,7 +16,7 @@ import (
 
 func TestNumbersForPeople(t *testing.T) {
 	for v, want := range map[float64]string{
-		0: "0s", 4.2e-7: "0.42µs", 1.48e-3: "1.48ms", 0.0226: "22.6ms", 1.005: "1.00s", 9.999: "10.0s", 23.04: "23.0s",
+		0: "0s", 4.2e-12: "0.0000042µs", 4.2e-7: "0.42µs", 1.48e-3: "1.48ms", 0.0226: "22.6ms", 1.005: "1.00s", 9.999: "10.0s", 23.04: "23.0s",
 		59.96: "1m00s", 271.2: "4m31s", 3599.6: "1h00m", 10_200: "2h50m", 605_000: "168h", -7.26: "-7.26s",
 	} {
 		assert.Equal(t, want, seconds(v))
@@ -23,10 +24,10 @@ func TestNumbersForPeople(t *testing.T) {
 	for v, want := range map[float64]string{240: "4m", 7200: "2h", 8: "8s", 8.25: "8.25s", 10: "10s"} {
 		assert.Equal(t, want, prose(v))
 	}
-	for v, want := range map[float64]string{0: "0", 0.25: "0.25", 4.5: "4.5", 12.34: "12.3", 90: "90", 12_698.4: "12,698", -1234: "-1,234", 1e6: "1,000,000"} {
+	for v, want := range map[float64]string{0: "0", 0.25: "0.25", 4.5: "4.5", 12.34: "12.3", 90: "90", 2e-5: "0.00002", 12_698.4: "12,698", -1234: "-1,234", 1e6: "1,000,000"} {
 		assert.Equal(t, want, count(v))
 	}
-	for v, want := range map[float64]string{0.184: "18.4%", 0.00021: "0.021%", 1: "100%"} {
+	for v, want := range map[float64]string{0.184: "18.4%", 0.00021: "0.021%", 1: "100%", 2.7e-8: "27ppb", 1.1e-6: "1.1ppm", 0: "0%"} {
 		assert.Equal(t, want, percent(v))
 	}
 	for v, want := range map[float64]string{999: "999", 12_345: "12k", 2_570_000: "2.57M"} {
@@ -53,12 +54,52 @@ func TestCells(t *testing.T) {
 		{"rounding is no interval", lab.Estimate{Mean: 1, Lo: 1 - 1e-16, Hi: 1 + 1e-15}, asRatio, cell{value: "1"}},
 		{"a bound", lab.Estimate{Mean: 10_200, Lo: 9_800, Hi: 10_600, Censored: 3}, asSeconds, cell{value: "≥ 2h50m", half: "± 7m"}},
 		{"not measured", lab.Estimate{Mean: nan, Lo: nan, Hi: nan}, asSeconds, cell{value: "–"}},
+		{"a small share, all in one unit", lab.Estimate{Mean: 2.7e-8, Lo: 1.7e-8, Hi: 3.7e-8}, asShare, cell{value: "27ppb", half: "± 10ppb"}},
+		{"a share beside a wide interval", lab.Estimate{Mean: 2e-7, Lo: -3e-3, Hi: 3e-3}, asShare, cell{value: "0.00002%", half: "± 0.3%"}},
+		{"a small ratio", lab.Estimate{Mean: 2.1e-5, Lo: 1.9e-5, Hi: 2.3e-5}, asRatio, cell{value: "0.000021", half: "± 0.000002"}},
+		{"a mean of zero in an interval", lab.Estimate{Mean: 0, Lo: -3e-6, Hi: 3e-6}, asShare, cell{value: "0ppm", half: "± 3.0ppm"}},
 		{"too few values, be it in one replication", lab.Estimate{Mean: 7, Lo: nan, Hi: nan, TooFew: true, Replications: 1}, asSeconds, cell{value: "too few"}},
 		{"one replication", lab.Estimate{Mean: 7, Lo: nan, Hi: nan}, asCount, cell{value: "7"}},
 		{"never seen", lab.Estimate{Mean: 0, Lo: 0, Hi: 0}, asRare, cell{value: "0 of 2.6M (<1.2ppm)"}},
 		{"a share", lab.Estimate{Mean: 0.184, Lo: 0.182, Hi: 0.186}, asShare, cell{value: "18.4%", half: "± 0.2%"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { assert.Equal(t, c.want, newCell(&c.e, c.style, 2_600_000)) })
+	}
+}
+
+// Whatever the number, it is written without an exponent, and a cell has one unit.
+func TestNoCellHasAnExponent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		number := func(name string) float64 {
+			return rapid.Float64Range(1, 10).Draw(t, name) * math.Pow10(rapid.IntRange(-14, 6).Draw(t, name+", power of ten"))
+		}
+		mean, half := number("mean"), number("half")
+		s := style(rapid.IntRange(int(asCount), int(asRatio)).Draw(t, "style"))
+		c := newCell(&lab.Estimate{Mean: mean, Lo: mean - half, Hi: mean + half}, s, 0)
+		for _, text := range []string{c.value, c.half, s.signed(-mean)} {
+			assert.NotContains(t, text, "e+")
+			assert.NotContains(t, text, "e-")
+		}
+		if s == asShare && c.half != "" {
+			assert.Equal(t, strings.TrimLeft(c.value, "0123456789.,"), strings.TrimLeft(c.half, "± 0123456789.,"))
+		}
+	})
+}
+
+// A limit that is rounded inwards promises more than was measured.
+func TestLimitsAreRoundedOutwards(t *testing.T) {
+	never := func(of float64) string { return newCell(&lab.Estimate{Replications: 1}, asRare, of).value }
+	assert.Equal(t, "0 of 6,657 (<0.046%)", never(6657), "3/6657 is 0.04507%")
+	assert.Equal(t, "0 of 6,000 (<0.05%)", never(6000), "which is exact")
+	assert.Equal(t, "0 of 3 (<100%)", never(3))
+	assert.Equal(t, "0 of 70,000M (<0.043ppb)", never(70e9))
+	few := newCell(&lab.Estimate{Mean: 4, Replications: 1}, asRare, 1e6)
+	assert.Equal(t, "4 of 1M (1.5–11ppm)", few.value, "Wilson's are 1.555 and 10.286")
+	r := report{seeds: 5, policies: []lab.Policy{{Metrics: []lab.Estimate{{Name: "jobs_enqueued", Mean: 6657, Replications: 1}}}}}
+	assert.Contains(t, r.unseen([]string{"jobs lost"}), "0 of 6,657 (<0.046%): jobs lost")
+	for runs, says := range map[int]string{2: "77.7%", 5: "45.1%", 8: "31.3%", 10: "25.9%"} {
+		r.seeds = runs
+		assert.Contains(t, r.unseen(nil), "below "+says, "%v", lab.QuietRuns(runs))
 	}
 }
 

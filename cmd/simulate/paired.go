@@ -167,7 +167,7 @@ func (r *report) difference(i int, l line) (c cell, differs bool) {
 	if e.Mean == 0 && !(e.Hi > e.Lo) {
 		return cell{value: "same"}, false
 	}
-	c = cell{value: l.style.signed(e.Mean), half: l.style.interval(e)}
+	c = cell{value: l.style.signedLike(e.Mean, wider(e)), half: l.style.interval(e)}
 	base, other := metric(r.policies[0].Metrics, l.metric), metric(r.policies[i+1].Metrics, l.metric)
 	c.value = bound(base, other) + c.value
 	if c.has("≈") {

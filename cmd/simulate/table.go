@@ -151,10 +151,10 @@ func (r *report) unseen(labels []string) string {
 	_, hi := lab.RareRate(0, jobs, math.NaN(), 0)
 	text := fmt.Sprintf("0 of n (<x): not seen in the n jobs of all runs, which leaves a job a chance below x (%.0f%%, 3/n); a few of n: the limits are Wilson's, wider where runs differ by more than chance.", 100*lab.Confidence)
 	if r.seeds > 1 {
-		text += fmt.Sprintf(" Of runs in which many jobs would go at once, %d without any leave a run a chance below %s.", r.seeds, percent(lab.QuietRuns(r.seeds)))
+		text += fmt.Sprintf(" Of runs in which many jobs would go at once, %d without any leave a run a chance below %s.", r.seeds, percent(roundedUp(lab.QuietRuns(r.seeds), 3)))
 	}
 	if len(labels) > 0 {
-		text += fmt.Sprintf(" Not seen under any policy, 0 of %s (<%s): %s.", million(jobs), chance(hi, hi), strings.Join(labels, ", "))
+		text += fmt.Sprintf(" Not seen under any policy, 0 of %s (<%s): %s.", million(jobs), below(hi), strings.Join(labels, ", "))
 	}
 	return text
 }

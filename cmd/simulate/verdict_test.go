@@ -89,8 +89,8 @@ func TestRareEventsAreNeverABareZero(t *testing.T) {
 	lost := decode(t, succeed(t, "compare", tiny, "--seeds", "3", "--format", "json")).Policies["hybrid"].Metrics["jobs_lost"]
 	require.NotNil(t, lost.PerJob)
 	assert.InDelta(t, 3.0/2334, lost.PerJob.Hi, 1e-9)
-	assert.Equal(t, "3 of 2.57M (0.4–3.4ppm)", newRare(3).value)
-	assert.Equal(t, "12 of 2.57M (2.7–8.2ppm)", newRare(12).value)
+	assert.Equal(t, "3 of 2.57M (0.39–3.5ppm)", newRare(3).value)
+	assert.Equal(t, "12 of 2.57M (2.6–8.2ppm)", newRare(12).value)
 }
 
 func TestPrecisionStopsByResultsAndSaysWhy(t *testing.T) {

@@ -92,4 +92,10 @@ func isHeadline(name string) bool {
 	return false
 }
 
-func percentage(v float64) string { return fmt.Sprintf("%.3g%%", 100*v) }
+// percentage writes three digits, and without an exponent what is known to less than its own size.
+func percentage(v float64) string {
+	if v >= 9.995 {
+		return fmt.Sprintf("%.0f%%", 100*v)
+	}
+	return fmt.Sprintf("%.3g%%", 100*v)
+}

@@ -67,3 +67,9 @@ func TestQuantilesWithoutEnoughBeyondThemHaveNoInterval(t *testing.T) {
 	assert.False(t, few["queue_wait_seconds_p50"], "half of some 270 jobs lie beyond the median")
 	assert.False(t, few["delay_seconds_per_job"])
 }
+
+func TestPrecisionsHaveNoExponent(t *testing.T) {
+	for v, want := range map[float64]string{0.02: "2%", 0.123456: "12.3%", 9.996: "1000%", 12.34: "1234%"} {
+		assert.Equal(t, want, percentage(v))
+	}
+}
