@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -136,6 +137,20 @@ func TestSelftestTellsHowMutantsWereCaught(t *testing.T) {
 		assert.Positive(t, m.StoryEvents, m.Name)
 		assert.LessOrEqual(t, m.StoryEvents, 24, "%s: it fits on a screen", m.Name)
 	}
+}
+
+func TestASelftestWithoutPricesSpeaksOfNone(t *testing.T) {
+	all := []mutant{{name: "settle-unfenced", seeds: 3}}
+	var b bytes.Buffer
+	writeSelftest(&b, all, false, true, time.Second)
+	assert.NotContains(t, b.String(), "cost")
+	assert.NotContains(t, b.String(), "price")
+	assert.NotContains(t, b.String(), "–")
+	assert.NotContains(t, b.String(), " \n")
+	b.Reset()
+	writeSelftest(&b, all, true, true, time.Second)
+	assert.Contains(t, b.String(), "what it costs beside the sound protocol\n")
+	assert.Contains(t, b.String(), "The price is what two runs of two hours say")
 }
 
 func TestAMutantThatSurvivesFailsTheSelftest(t *testing.T) {

@@ -105,7 +105,7 @@ func (a *app) selftest(ctx context.Context, s *selftest) error {
 	case asCSV:
 		writeSelftestCSV(&b, all, died)
 	default:
-		writeSelftest(&b, all, died, time.Since(start))
+		writeSelftest(&b, all, s.price, died, time.Since(start))
 	}
 	if err == nil {
 		err = a.show(&b)
@@ -227,12 +227,20 @@ func (m *mutant) storyEvents() int {
 	return len(m.found.Story.Lines)
 }
 
-func writeSelftest(b *bytes.Buffer, all []mutant, died bool, took time.Duration) {
+func writeSelftest(b *bytes.Buffer, all []mutant, priced, died bool, took time.Duration) {
 	wide := 0
 	for _, m := range all {
 		wide = max(wide, len(m.name))
 	}
-	fmt.Fprintf(b, "%-*s  %-24s  %6s  %5s  %s\n", wide, "mutant", "caught by", "seeds", "story", "what it costs beside the sound protocol")
+	line := func(mutant, by, seeds, story, cost string) {
+		first := fmt.Sprintf("%-*s  %-24s  %6s  %5s  ", wide, mutant, by, seeds, story)
+		if !priced {
+			b.WriteString(strings.TrimRight(first, " ") + "\n")
+			return
+		}
+		b.WriteString(wrap(first, strings.Repeat(" ", wide+43), cost))
+	}
+	line("mutant", "caught by", "seeds", "story", "what it costs beside the sound protocol")
 	caught := 0
 	for _, m := range all {
 		by := m.by()
@@ -241,14 +249,18 @@ func writeSelftest(b *bytes.Buffer, all []mutant, died bool, took time.Duration)
 		} else {
 			caught++
 		}
-		b.WriteString(wrap(fmt.Sprintf("%-*s  %-24s  %6s  %5d  ", wide, m.name, by, commas(float64(m.seeds)), m.storyEvents()), strings.Repeat(" ", wide+43), m.inWords()))
+		line(m.name, by, commas(float64(m.seeds)), fmt.Sprint(m.storyEvents()), m.inWords())
 	}
 	was := "found, as it must be"
 	if !died {
 		was = "not found"
 	}
 	fmt.Fprintf(b, "%-*s  %s\n\n", wide, canary, was)
-	fmt.Fprintf(b, "%d of %d mutants caught in %s. Seeds are scenarios drawn until one showed it; a story is the\n  events it takes to tell. The price is what two runs of two hours say; differences within 15%% are left out,\n  and small ones are chance.\n", caught, len(all), seconds(took.Seconds()))
+	text := fmt.Sprintf("%d of %d mutants caught in %s. Seeds are scenarios drawn until one showed it; a story is the events it takes to tell.", caught, len(all), seconds(took.Seconds()))
+	if priced {
+		text += " The price is what two runs of two hours say; differences within 15% are left out, and small ones are chance."
+	}
+	b.WriteString(wrap("", "  ", text))
 }
 
 func selftestObject(all []mutant, died bool, took time.Duration) object {
