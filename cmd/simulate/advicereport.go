@@ -50,22 +50,30 @@ var losses = []loss{
 }
 
 // cell writes an estimate of a loss, per deploy where it is counted per run.
-func (r *adviceReport) cell(l loss, e *lab.Estimate, signed bool) string {
+func (r *adviceReport) cell(l loss, e *lab.Estimate) string {
 	if e == nil || math.IsNaN(e.Mean) {
 		return "–"
 	}
 	c := r.scaled(l, e)
 	text := l.style.write(c.Mean)
-	if signed {
-		text = l.style.signed(c.Mean)
-	}
 	if c.Censored > 0 {
 		text = "≥ " + text
 	}
-	if half := l.style.interval(&c); half != "" {
-		text += " " + half
+	return strings.TrimRight(text+" "+l.style.interval(&c), " ")
+}
+
+// difference writes what a trial has more of a loss than another, with the signs of a comparison.
+func (r *adviceReport) difference(l loss, t, base *advice.Trial) string {
+	d := t.Difference(l.name)
+	if d == nil || math.IsNaN(d.Mean) {
+		return "–"
 	}
-	return text
+	c, sign := r.scaled(l, d), bound(base.Metric(l.name), t.Metric(l.name))
+	text := sign + l.style.signed(c.Mean)
+	if sign != either {
+		text += " " + l.style.interval(&c)
+	}
+	return strings.TrimRight(text, " ")
 }
 
 func (r *adviceReport) scaled(l loss, e *lab.Estimate) lab.Estimate {
@@ -110,7 +118,7 @@ func (r *adviceReport) policy(t *advice.Trial) string {
 func (r *adviceReport) writeToday(b *bytes.Buffer) {
 	t := r.answer.Today
 	perDeploy := func(name string) string {
-		return r.cell(loss{name, "", asCount, true}, t.Metric(name), false)
+		return r.cell(loss{name, "", asCount, true}, t.Metric(name))
 	}
 	fmt.Fprintf(b, "Today (%s)\n", r.question.Today)
 	fmt.Fprintf(b, "  %-34s %s\n", "jobs interrupted per deploy", perDeploy("interruptions"))
@@ -119,7 +127,7 @@ func (r *adviceReport) writeToday(b *bytes.Buffer) {
 		if l.perDeploy {
 			title += " per deploy"
 		}
-		fmt.Fprintf(b, "  %-34s %s\n", title, r.cell(l, t.Metric(l.name), false))
+		fmt.Fprintf(b, "  %-34s %s\n", title, r.cell(l, t.Metric(l.name)))
 	}
 	b.WriteByte('\n')
 }
@@ -136,14 +144,11 @@ func (r *adviceReport) writeStage(b *bytes.Buffer, title string, s *advice.Stage
 	for _, t := range s.Trials {
 		row := []string{"  " + r.inWords(t.Tried)}
 		for _, l := range losses {
-			switch d := t.Difference(l.name); {
-			case d == nil || math.IsNaN(d.Mean):
-				row = append(row, "–")
-			case t.Direction(l.name, s.Base) == 0:
-				row = append(row, "unclear")
-			default:
-				row = append(row, r.cell(l, d, true))
+			text := r.difference(l, t, s.Base)
+			if text != "–" && t.Direction(l.name, s.Base) == 0 {
+				text = "unclear"
 			}
+			row = append(row, text)
 		}
 		rows = append(rows, append(row, t.Effect.String()))
 	}
@@ -210,19 +215,15 @@ func (r *adviceReport) writeSteps(b *bytes.Buffer) {
 	b.WriteByte('\n')
 	rows := [][]string{{"All of it", "today", "then", "difference", ""}}
 	for _, l := range losses {
-		d := t.Difference(l.name)
-		verdict, diff := "", "–"
-		if d != nil && !math.IsNaN(d.Mean) {
-			diff = r.cell(l, d, true)
-			if t.Direction(l.name, r.answer.Today) == 0 {
-				verdict = "unclear"
-			}
+		verdict, diff := "", r.difference(l, t, r.answer.Today)
+		if diff != "–" && t.Direction(l.name, r.answer.Today) == 0 {
+			verdict = "unclear"
 		}
 		title := "  " + l.title
 		if l.perDeploy {
 			title += " per deploy"
 		}
-		rows = append(rows, []string{title, r.cell(l, r.answer.Today.Metric(l.name), false), r.cell(l, t.Metric(l.name), false), diff, verdict})
+		rows = append(rows, []string{title, r.cell(l, r.answer.Today.Metric(l.name)), r.cell(l, t.Metric(l.name)), diff, verdict})
 	}
 	writeColumns(b, rows)
 	b.WriteByte('\n')
@@ -305,12 +306,20 @@ func goLength(d time.Duration) string {
 }
 
 func (r *adviceReport) writeNotes(b *bytes.Buffer) {
-	b.WriteString(wrap("", "  ", "Differences are taken run by run, with half of their 95% interval; unclear: not told from none, corrected for the number of trials and of what is looked at, or less than 1%, which nobody notices. helps: something less and nothing more; trades: both. Crashes are in delay, redone work and attempts."))
+	b.WriteString(wrap("", "  ", "Differences are taken run by run, with half of their 95% interval; unclear: not told from none, corrected for the number of trials and of what is looked at, or less than 1%, which nobody notices. helps: something less and nothing more; trades: both. Crashes are in delay, redone work and attempts."+signsIn(b.String())))
 	b.WriteString("\nAssumed\n")
 	for _, a := range r.scene.assumed {
 		b.WriteString(wrap("  - ", "    ", a))
 	}
 	b.WriteString("\nRepeat with\n  " + r.repeat + "\n")
+}
+
+// signsIn explains the signs before values and differences, where a text has any.
+func signsIn(text string) string {
+	if !strings.ContainsAny(text, "≥≤≈") {
+		return ""
+	}
+	return " ≥, ≤: part of it was counted to the end of the run, so the truth is at least, or at most, this; ≈: either, and no interval holds it."
 }
 
 func (r *adviceReport) writeJSON(w io.Writer) error {

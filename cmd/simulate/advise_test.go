@@ -18,6 +18,7 @@ import (
 	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/scenarios/trace"
 	"github.com/quiesce/quiesce/sim/advice"
+	"github.com/quiesce/quiesce/sim/lab"
 )
 
 // advisable writes a manifest and a trace of two hours, in which jobs of 10 s to 70 s arrive
@@ -83,6 +84,19 @@ func TestAdviseSaysWhenTooFewJobsWereInTheWay(t *testing.T) {
 	out := succeed(t, args...)
 	assert.Contains(t, out, "Hardly a job was in the way of a deploy")
 	assert.NotContains(t, out, "If they stopped differently")
+}
+
+// What was counted to the end of the run makes a difference wrong in a direction that depends on whose it is.
+func TestSignsOfAnAdviceAreThoseOfAComparison(t *testing.T) {
+	const name = "crash_stall_seconds_mean"
+	trial := func(censored int64) *advice.Trial {
+		return &advice.Trial{Metrics: []lab.Estimate{{Name: name, Mean: 8, Censored: censored}}, Against: []lab.Estimate{{Name: name, Mean: -2, Lo: -3, Hi: -1, Censored: censored}}}
+	}
+	r := &adviceReport{answer: &advice.Answer{Deploys: 1}}
+	for text, censored := range map[string][2]int64{"−2.00s ± 1.0s": {0, 0}, "≥ −2.00s ± 1.0s": {0, 3}, "≤ −2.00s ± 1.0s": {3, 0}, "≈ −2.00s": {3, 3}} {
+		assert.Equal(t, text, r.difference(loss{name, "", asSeconds, false}, trial(censored[1]), trial(censored[0])))
+		assert.Equal(t, !strings.HasPrefix(text, "−"), signsIn(text) != "", text)
+	}
 }
 
 func TestALongTraceIsCut(t *testing.T) {

@@ -170,12 +170,15 @@ func (r *report) difference(i int, l line) (c cell, differs bool) {
 	c = cell{value: l.style.signedLike(e.Mean, wider(e)), half: l.style.interval(e)}
 	base, other := metric(r.policies[0].Metrics, l.metric), metric(r.policies[i+1].Metrics, l.metric)
 	c.value = bound(base, other) + c.value
-	if c.has("≈") {
+	if strings.HasPrefix(c.value, either) {
 		c.half = ""
 	}
 	c.verdict = compareMeans(base, other, e)
 	return c, true
 }
+
+// either stands before a difference that can be wrong in both directions.
+const either = "≈ "
 
 // bound says in which direction a difference can be wrong because one side was counted only
 // to the end of the run.
@@ -184,7 +187,7 @@ func bound(base, other *lab.Estimate) string {
 	case base == nil || other == nil:
 		return ""
 	case base.Censored > 0 && other.Censored > 0:
-		return "≈ "
+		return either
 	case base.Censored > 0:
 		return "≤ "
 	case other.Censored > 0:

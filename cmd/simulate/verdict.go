@@ -61,13 +61,13 @@ func judge(results *lab.Results) verdict {
 func price(results *lab.Results, winner string) string {
 	var paid []string
 	for _, harm := range []struct {
-		count meter.Count
-		words string
+		count      meter.Count
+		what, done string
 	}{
-		{meter.OverlappingExecutions, "executions beside another of the same job"},
-		{meter.JobsCancelled, "jobs cancelled for good"},
-		{meter.JobsDeadLettered, "jobs dead-lettered"},
-		{meter.JobsLost, "jobs lost"},
+		{meter.OverlappingExecutions, "execution", "beside another of the same job"},
+		{meter.JobsCancelled, "job", "cancelled for good"},
+		{meter.JobsDeadLettered, "job", "dead-lettered"},
+		{meter.JobsLost, "job", "lost"},
 	} {
 		var own int64
 		least := int64(math.MaxInt64)
@@ -82,7 +82,7 @@ func price(results *lab.Results, winner string) string {
 			least = min(least, n)
 		}
 		if own > least {
-			paid = append(paid, fmt.Sprintf("%s %s", count(float64(own)), harm.words))
+			paid = append(paid, plural(int(own), harm.what)+" "+harm.done)
 		}
 	}
 	if len(paid) == 0 {

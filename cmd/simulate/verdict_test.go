@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/quiesce/quiesce/model/meter"
 	"github.com/quiesce/quiesce/sim/lab"
 )
 
@@ -198,4 +199,15 @@ func TestTheWarmUpIsAdvisedOnWhereItMatters(t *testing.T) {
 		w := warmup{given: cmp.Or(c.given, 600), length: 7200, alone: c.alone, all: c.all}
 		assert.Equal(t, c.notes, w.notes())
 	}
+}
+
+func TestThePriceOfAWinnerIsInWords(t *testing.T) {
+	dead := func(n int64) []*meter.Row {
+		row := new(meter.Row)
+		row.Counts[meter.JobsDeadLettered], row.Counts[meter.JobsLost] = n, 2*n
+		return []*meter.Row{row}
+	}
+	results := &lab.Results{Policies: []string{"a", "b"}, Rows: [][]*meter.Row{dead(1), dead(0)}}
+	assert.Equal(t, " In all runs it cost 1 job dead-lettered and 2 jobs lost.", price(results, "a"))
+	assert.Empty(t, price(results, "b"))
 }
