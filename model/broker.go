@@ -239,6 +239,9 @@ func (b *Broker) ForeseeReturn(seat int32, job protocol.JobKey, step int) {
 	}
 }
 
+// ForeseeJob is Foresee for Job, of one whose neighbours have just been asked for.
+func (b *Broker) ForeseeJob(job protocol.JobKey) { b.jobs.Foresee(uint64(job), 1) }
+
 // ForeseeWaiting appends the seats of the requests that wait for a job and are answered next, as many
 // as seats has room for, and has the memory of the one after them fetched.
 func (b *Broker) ForeseeWaiting(seats []int32) []int32 {

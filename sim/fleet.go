@@ -368,6 +368,9 @@ func (w *World) alive(owner model.Member) bool {
 func (f *fleet) progress(now protocol.Instant) *model.Pages[protocol.Duration] {
 	live := new(model.Pages[protocol.Duration])
 	for i := range f.used() {
+		if f.seats >= vast {
+			f.foresee(f.at(min(i+ahead, f.used()-1)).body)
+		}
 		p := f.at(i)
 		for k := range p.execs {
 			if x := &p.execs[k]; x.runs() {

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"github.com/quiesce/quiesce/internal/prefetch"
+	"github.com/quiesce/quiesce/model"
+	"github.com/quiesce/quiesce/protocol"
 	"github.com/quiesce/quiesce/sim/agenda"
 )
 
@@ -77,6 +79,20 @@ func (f *fleet) foreseeSlot(b *body, i int) {
 	if f.slots > 1 && i < len(b.execs) {
 		prefetch.All(&b.machine.Slots()[i])
 		prefetch.All(&b.execs[i])
+	}
+}
+
+// ahead is how far the end of a run looks ahead, where everybody is looked at in order.
+const ahead = 8
+
+// foreseeEnding has the memory fetched that the end of a run needs for the jobs after one: the row of
+// each at the broker, and then the seat of its holder.
+func (w *World) foreseeEnding(job protocol.JobKey, live *model.Pages[protocol.Duration]) {
+	w.broker.ForeseeJob(job + 2*ahead)
+	w.meter.Foresee(job+ahead, 1)
+	live.Foresee(uint64(job+ahead), 1)
+	if row := w.broker.Job(job + ahead); row != nil {
+		prefetch.All(w.fleet.at(row.Owner.Seat))
 	}
 }
 

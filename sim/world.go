@@ -339,6 +339,9 @@ func (w *World) drop(e event) {
 func (w *World) finish() *meter.Row {
 	live := w.fleet.progress(w.now)
 	row := w.meter.Finish(func(job protocol.JobKey) (meter.Ending, protocol.Duration) {
+		if w.large {
+			w.foreseeEnding(job, live)
+		}
 		r := w.broker.Job(job)
 		if r == nil {
 			return meter.Ending{}, 0
