@@ -127,11 +127,7 @@ func (b *Broker) readMember(r *protocol.FormReader, seat int32, k int) {
 		newest.past = t.before.New() + 1
 		m = t.before.At(newest.past - 1)
 	}
-	past := uint32(0)
-	if m == newest {
-		past = newest.past
-	}
-	*m = member{prev: nobody, next: nobody, past: past, going: flags&goingBit != 0}
+	*m = member{prev: nobody, next: nobody, past: m.past, going: flags&goingBit != 0}
 	m.Member = Member{Seat: seat, Nonce: r.Num(), Incarnation: r.Num(), Generation: uint32(r.Num())}
 	m.closed, m.seq = r.Num(), r.Num()
 	switch {

@@ -7,6 +7,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// inBothForms reads a job with one task, in HCL and in the API's JSON, of which the beginning is given up
+// to the task.
+func inBothForms(t *testing.T, hcl, json string) (read []*Workload) {
+	for file, text := range map[string]string{
+		"w.nomad":  "job \"j\" {\n" + hcl + "    task \"w\" { kill_timeout = \"9s\" }\n  }\n}\n",
+		"job.json": "{\"Job\": {" + json + "\"Tasks\": [{\"Name\": \"w\", \"KillTimeout\": 9000000000}]}]}}",
+	} {
+		w, err := Parse(file, []byte(text), "")
+		require.NoError(t, err, file)
+		read = append(read, w)
+	}
+	return read
+}
+
 // "This defaults to the min value specified in the scaling block, if present; otherwise, this
 // defaults to 1" (Nomad, "group Block", count).
 func TestCountIsTheLeastOfScalingUnlessItIsWritten(t *testing.T) {
@@ -22,14 +36,9 @@ func TestCountIsTheLeastOfScalingUnlessItIsWritten(t *testing.T) {
 		"no scaling":    {"\n", "", 1, []string{"count is not set; 1 assumed"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for file, text := range map[string]string{
-				"w.nomad":  "job \"j\" {\n  group \"g\" {\n    " + c.hcl + "    task \"w\" { kill_timeout = \"9s\" }\n  }\n}\n",
-				"job.json": "{\"Job\": {\"TaskGroups\": [{\"Name\": \"g\",\n" + c.json + "\n\"Tasks\": [{\"Name\": \"w\", \"KillTimeout\": 9000000000}]}]}}",
-			} {
-				w, err := Parse(file, []byte(text), "")
-				require.NoError(t, err, file)
-				assert.Equal(t, c.want, w.Replicas, file)
-				assert.Equal(t, c.notes, w.Notes, file)
+			for _, w := range inBothForms(t, "  group \"g\" {\n    "+c.hcl, "\"TaskGroups\": [{\"Name\": \"g\",\n"+c.json+"\n") {
+				assert.Equal(t, c.want, w.Replicas, w.File)
+				assert.Equal(t, c.notes, w.Notes, w.File)
 			}
 		})
 	}
@@ -47,13 +56,8 @@ func TestCanariesAreNotedInBothForms(t *testing.T) {
 		"of the job, not of group": {"update { canary = 2 }\n  group \"g\" {\n    count = 1\n    update { canary = 0 }", "\"Update\": {\"Canary\": 2}, \"TaskGroups\": [{\"Count\": 1, \"Update\": {\"Canary\": 0},", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for file, text := range map[string]string{
-				"w.nomad":  "job \"j\" {\n  " + c.hcl + "\n    task \"w\" { kill_timeout = \"9s\" }\n  }\n}\n",
-				"job.json": "{\"Job\": {\n\n" + c.json + " \"Name\": \"g\", \"Tasks\": [{\"Name\": \"w\", \"KillTimeout\": 9000000000}]}]}}",
-			} {
-				w, err := Parse(file, []byte(text), "")
-				require.NoError(t, err, file)
-				assert.Equal(t, c.notes, w.Notes, file)
+			for _, w := range inBothForms(t, "  "+c.hcl+"\n", "\n\n"+c.json+" \"Name\": \"g\", ") {
+				assert.Equal(t, c.notes, w.Notes, w.File)
 			}
 		})
 	}
